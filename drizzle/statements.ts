@@ -11,7 +11,7 @@ where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
 from "orders"
 where "orders"."id" = :id), NULL)`,
   "cancelOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
 from "orders"
@@ -57,52 +57,76 @@ order by "categories"."id"`,
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
 from "categories"
 where "categories"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
-  "createPet.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
-values (null, :name, :categoryId, :status, 1, :folded, :foldedOf)
-returning CAST("pets"."id" AS TEXT) as "id", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response"`,
-  "createPet.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
-select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf"
+  "createPet.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf", :externalId as "externalId"
 from (SELECT 1)
 where not exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT NULL))
+returning CAST("pets"."id" AS TEXT) as "id", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "response"`,
+  "createPet.insert.without.externalId": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+values (null, :name, :categoryId, :status, 1, :folded, :foldedOf, :externalId)
+returning CAST("pets"."id" AS TEXT) as "id", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "response"`,
+  "createPet.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf", :externalId as "externalId"
+from (SELECT 1)
+where (not exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT NULL)) and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey))
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "inserted"`,
   "createPet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)
 order by "pets"."id"`,
   "createPet.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
 order by "pets"."id"`,
   "createPet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
 from "pets"
 where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
-  "createPets.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
-select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
+  "createPets.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf", value ->> 'externalId' as "externalId"
 from json_each(:items)
+where not exists (select key as "place"
+from json_each(:ruled)
+where exists (select 1
+from "pets"
+where ("pets"."external_id" = value ->> 'externalId' and "pets"."id" IS NOT NULL)))
 order by key
-returning CAST("pets"."id" AS TEXT) as "id", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response"`,
-  "createPets.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
-select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
+returning CAST("pets"."id" AS TEXT) as "id", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "response"`,
+  "createPets.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf", value ->> 'externalId' as "externalId"
 from json_each(:items)
-where not exists (select 1
+where (not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey))
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and not exists (select key as "place"
+from json_each(:ruled)
+where exists (select 1
+from "pets"
+where ("pets"."external_id" = value ->> 'externalId' and "pets"."id" IS NOT NULL))))
 order by key
 returning 1 as "inserted"`,
+  "createPets.places": `select key as "place"
+from json_each(iif(changes() = 0, :ruled, NULL))
+where exists (select 1
+from "pets"
+where ("pets"."external_id" = value ->> 'externalId' and "pets"."id" IS NOT NULL))
+order by key`,
   "createPets.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid()))
 order by "pets"."id"`,
   "createPets.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where ("pets"."id" > iif(changes() = 1, (select "idempotency_keys"."resource_id"
 from "idempotency_keys"
@@ -111,7 +135,7 @@ from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 order by "pets"."id"`,
   "createPets.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status")) ORDER BY "pets"."id") as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) ORDER BY "pets"."id") as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
 from "pets"
 where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid())) having count(*) = :count`,
   "createWebhook.insert": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
@@ -202,7 +226,7 @@ from "inventory"`,
   "getOrder.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."id" = :id and (:customer IS NULL OR "orders"."customer" = :customer))`,
-  "getPet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "getPet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where "pets"."id" = :id`,
   "getWebhook.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
@@ -211,6 +235,45 @@ where "webhooks"."id" = :id`,
   "idempotency.entry": `select "idempotency_keys"."fingerprint", CAST("idempotency_keys"."resource_id" AS TEXT) as "resourceId", "idempotency_keys"."response" as "response", "idempotency_keys"."version" as "version"
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)`,
+  "importPets.change.categoryId": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where "pets"."external_id" = item.value ->> 'externalId' AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
+  "importPets.change.categoryId.status": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where "pets"."external_id" = item.value ->> 'externalId' AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
+  "importPets.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+select NULL as "id", item.value ->> 'name' as "name", item.value ->> 'categoryId' as "categoryId", coalesce(item.value ->> 'status', 'available') as "status", 1 as "version", item.value ->> 'folded' as "folded", item.value ->> 'foldedOf' as "foldedOf", item.value ->> 'externalId' as "externalId"
+from json_each(iif(EXISTS (SELECT 1 FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."external_id" = item.value ->> 'externalId' WHERE iif(json_type(item.value, '$.status') IS NOT NULL, ("pets"."status" IS NOT CAST(item.value ->> 'status' AS text) AND exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))), 0)), NULL, :items)) AS item
+where not exists (select 1
+from "pets"
+where "pets"."external_id" = item.value ->> 'externalId')
+order by item.key
+returning CAST("pets"."id" AS TEXT) as "id"`,
+  "importPets.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", "pets"."external_id" AS "external_id", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, ("pets"."status" IS NOT CAST(item.value ->> 'status' AS text) AND exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))), 0)) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."external_id" = item.value ->> 'externalId' WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, ("pets"."status" IS NOT CAST(item.value ->> 'status' AS text) AND exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))), 0))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."external_id" = item.value ->> 'externalId') AS "pets"
+where differs
+order by "pets"."id"`,
+  "importPets.recordCreated": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where ("pets"."id" > iif(changes() = max(changes(), 1), (SELECT last_insert_rowid()) - CAST(changes() AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid()))
+order by "pets"."id"`,
+  "importPets.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", iif(json_type(item.value, '$.status') IS NOT NULL, ("pets"."status" IS NOT CAST(item.value ->> 'status' AS text) AND exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))), 0) as "broken0", item.key as "place"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."external_id" = item.value ->> 'externalId'
+order by item.key`,
   "listCategories.-id": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body"
 from "categories"
 where "categories"."id" < :after
@@ -366,12 +429,12 @@ from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" > :after)
 order by "orders"."id" asc
 limit :limit`,
-  "listPets.all.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.all.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where "pets"."id" < :after
 order by "pets"."id" desc
 limit :limit`,
-  "listPets.all.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.all.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where "pets"."id" > :after
 order by "pets"."id" asc
@@ -392,20 +455,20 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets NOT INDEXED WHERE "pets"."id" < :after AND "pets"."id" >= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" < CAST(:after AS INTEGER) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
   "listPets.all.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -422,42 +485,42 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets NOT INDEXED WHERE "pets"."id" > :after AND "pets"."id" <= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" > CAST(:after AS INTEGER) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byCategory.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+  "listPets.byCategory.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after)
 union all
-select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after)
 union all
-select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after)
 order by position DESC
 limit :limit`,
-  "listPets.byCategory.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+  "listPets.byCategory.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after)
 union all
-select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after)
 union all
-select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after)
 order by position
@@ -478,20 +541,20 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" < CAST(:after AS INTEGER) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
   "listPets.byCategory.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -508,26 +571,26 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" > CAST(:after AS INTEGER) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byCategoryAndStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+  "listPets.byCategoryAndStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after)
 order by "pets"."id" desc
 limit :limit`,
-  "listPets.byCategoryAndStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.byCategoryAndStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
@@ -548,20 +611,20 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" < CAST(:after AS INTEGER) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
   "listPets.byCategoryAndStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -578,36 +641,46 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" > CAST(:after AS INTEGER) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byIds.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+  "listPets.byExternalId.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
-where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and (:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status))
+where ("pets"."external_id" = :externalId and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)) and "pets"."id" < :after)
 order by "pets"."id" desc
 limit :limit`,
-  "listPets.byIds.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.byExternalId.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
-where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and (:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status))
+where ("pets"."external_id" = :externalId and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)) and "pets"."id" > :after)
 order by "pets"."id" asc
 limit :limit`,
-  "listPets.byStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.byIds.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
+from "pets"
+where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)))
+order by "pets"."id" desc
+limit :limit`,
+  "listPets.byIds.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
+from "pets"
+where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)))
+order by "pets"."id" asc
+limit :limit`,
+  "listPets.byStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."status" = :status and "pets"."id" < :after)
 order by "pets"."id" desc
 limit :limit`,
-  "listPets.byStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+  "listPets.byStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
@@ -628,20 +701,20 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_status_idx WHERE ("pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" < CAST(:after AS INTEGER) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
   "listPets.byStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -658,20 +731,20 @@ from (WITH present(place) AS MATERIALIZED (
     hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
     animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_status_idx WHERE ("pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
     SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
         WHERE hit NOT IN (SELECT pet FROM changed) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
       UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
       LIMIT CAST(:limit AS INTEGER))
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
         WHERE "pets"."id" > CAST(:after AS INTEGER) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
         WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
       UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
       LIMIT CAST(:limit AS INTEGER) + 200)
     UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
   "listWebhooks.-id": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
 from "webhooks"
 where "webhooks"."id" < :after
@@ -745,7 +818,7 @@ where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
 set "status" = 'pending', "version" = "pets"."version" + 1
 where "pets"."id" = iif(changes() = 1, :petId, NULL)`,
   "placeOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, :petId, NULL)
 order by "pets"."id"`,
@@ -800,7 +873,7 @@ where "categories"."id" = iif(changes() = 1, :id, NULL)
 order by "categories"."id"`,
   "updateCategory.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", iif(instr(:named, ',name,'), exists (select 1
 from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0) as "broken"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0) as "broken0"
 from "categories"
 where "categories"."id" = :id`,
   "updateCategory.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
@@ -835,7 +908,7 @@ select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", 
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.label.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+  "updateOrder.label.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where "orders"."id" = :id`,
   "updateOrder.label.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
@@ -868,7 +941,7 @@ select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", 
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.labelShipped.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+  "updateOrder.labelShipped.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken0"
 from "orders"
 where "orders"."id" = :id`,
   "updateOrder.labelShipped.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
@@ -884,7 +957,7 @@ where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
 from "orders"
 where "orders"."id" = :id), NULL)`,
   "updateOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
 from "orders"
@@ -901,7 +974,7 @@ select NULL as "id", random() & 4294967295 as "tag", 'order.shipped' as "type", 
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.ship.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", iif(instr(:named, ',status,'), "orders"."status" = 'cancelled', 0) as "broken"
+  "updateOrder.ship.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", iif(instr(:named, ',status,'), "orders"."status" = 'cancelled', 0) as "broken0"
 from "orders"
 where "orders"."id" = :id`,
   "updateOrder.ship.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
@@ -913,89 +986,139 @@ where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idemp
 returning 1 as "stored"`,
   "updatePet.change": `update "pets"
 set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
-where ("pets"."id" = :id and "pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
+where ("pets"."id" = :id and "pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0))) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
   "updatePet.change.categoryId": `update "pets"
 set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "category_id" = iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
-where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0))) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
   "updatePet.change.categoryId.status": `update "pets"
 set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "category_id" = iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id"), "status" = iif(instr(:named, ',status,'), :status, "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
-where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id") or "pets"."status" IS NOT iif(instr(:named, ',status,'), :status, "pets"."status")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id") or "pets"."status" IS NOT iif(instr(:named, ',status,'), :status, "pets"."status")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.change.categoryId.status.externalId": `update "pets"
+set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "category_id" = iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id"), "status" = iif(instr(:named, ',status,'), :status, "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of"), "external_id" = iif(instr(:named, ',externalId,'), :externalId, "pets"."external_id")
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id") or "pets"."status" IS NOT iif(instr(:named, ',status,'), :status, "pets"."status") or "pets"."external_id" IS NOT iif(instr(:named, ',externalId,'), :externalId, "pets"."external_id")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.change.externalId": `update "pets"
+set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of"), "external_id" = iif(instr(:named, ',externalId,'), :externalId, "pets"."external_id")
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."external_id" IS NOT iif(instr(:named, ',externalId,'), :externalId, "pets"."external_id")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0))) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
   "updatePet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, :id, NULL)
 order by "pets"."id"`,
-  "updatePet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", iif(instr(:named, ',status,'), exists (select 1
+  "updatePet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0) as "broken"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) as "broken0", iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0) as "broken1"
 from "pets"
 where "pets"."id" = :id`,
   "updatePet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
 from "pets"
 where ("pets"."id" = :id and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not (iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0))))
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT :status))), 0) or iif(instr(:named, ',externalId,'), exists (select 1
+from "pets"
+where ("pets"."external_id" = :externalId and "pets"."id" IS NOT :id)), 0)))))
 returning 1 as "stored"`,
   "updatePets.change": `update "pets"
 set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
 from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"))
-returning 1 as "changed"`,
+where "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) AND ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"))
+returning CAST("pets"."id" AS TEXT) as "id"`,
   "updatePets.change.categoryId": `update "pets"
 set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
 from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
-returning 1 as "changed"`,
+where "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
   "updatePets.change.categoryId.status": `update "pets"
 set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
 from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
-returning 1 as "changed"`,
+where "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
+  "updatePets.change.categoryId.status.externalId": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of"), "external_id" = iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
+  "updatePets.change.externalId": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of"), "external_id" = iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) AND (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")))
+returning CAST("pets"."id" AS TEXT) as "id"`,
   "updatePets.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id") AS "external_id", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT CAST(item.value ->> 'status' AS text)))), 0) or iif(json_type(item.value, '$.externalId') IS NOT NULL, exists (select 1
+from "pets"
+where ("pets"."external_id" = CAST(item.value ->> 'externalId' AS text) and "pets"."id" IS NOT CAST(item.value ->> 'id' AS INTEGER))), 0))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT CAST(item.value ->> 'status' AS text)))), 0) or iif(json_type(item.value, '$.externalId') IS NOT NULL, exists (select 1
+from "pets"
+where ("pets"."external_id" = CAST(item.value ->> 'externalId' AS text) and "pets"."id" IS NOT CAST(item.value ->> 'id' AS INTEGER))), 0)))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
 where differs
 order by "pets"."id"`,
   "updatePets.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id") AS "external_id", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT CAST(item.value ->> 'status' AS text)))), 0) or iif(json_type(item.value, '$.externalId') IS NOT NULL, exists (select 1
+from "pets"
+where ("pets"."external_id" = CAST(item.value ->> 'externalId' AS text) and "pets"."id" IS NOT CAST(item.value ->> 'id' AS INTEGER))), 0))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
 where differs
 order by "pets"."id"`,
-  "updatePets.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+  "updatePets.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0) as "broken"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT CAST(item.value ->> 'status' AS text)))), 0) as "broken0", iif(json_type(item.value, '$.externalId') IS NOT NULL, exists (select 1
+from "pets"
+where ("pets"."external_id" = CAST(item.value ->> 'externalId' AS text) and "pets"."id" IS NOT CAST(item.value ->> 'id' AS INTEGER))), 0) as "broken1"
 from json_each(iif(not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
   "updatePets.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id") AS "external_id", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") or "pets"."external_id" IS NOT iif(json_type(item.value, '$.externalId') IS NOT NULL, CAST(item.value ->> 'externalId' AS text), "pets"."external_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif(not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and ("orders"."status" = 'placed' or "pets"."status" IS NOT CAST(item.value ->> 'status' AS text)))), 0) or iif(json_type(item.value, '$.externalId') IS NOT NULL, exists (select 1
+from "pets"
+where ("pets"."external_id" = CAST(item.value ->> 'externalId' AS text) and "pets"."id" IS NOT CAST(item.value ->> 'id' AS INTEGER))), 0))) AS met FROM json_each(iif(not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
 returning 1 as "stored"`,
@@ -1005,7 +1128,7 @@ where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT iif(instr(:named, ',ur
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateWebhook.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version" as "version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body", iif(:readable IS NULL, NULL, (SELECT value FROM json_each(iif(instr(:named, ',types,'), :types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1)) as "broken", "webhooks"."id" || '-' || "webhooks"."tag" as "name"
+  "updateWebhook.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version" as "version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body", iif(:readable IS NULL, NULL, (SELECT value FROM json_each(iif(instr(:named, ',types,'), :types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1)) as "broken0", "webhooks"."id" || '-' || "webhooks"."tag" as "name"
 from "webhooks"
 where "webhooks"."id" = :id`,
   "updateWebhook.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")

@@ -25,6 +25,10 @@ export const pets = sqliteTable("pets", petColumns, (pet) => [
   index("pets_status_idx").on(pet.status),
   // For all other filters: within a category, the animals of each status are in id order, and `listPets` merges them.
   index("pets_category_id_status_idx").on(pet.categoryId, pet.status),
+  // An animal without an external id is not in it.
+  uniqueIndex("pets_external_id_idx")
+    .on(pet.externalId)
+    .where(sql`external_id IS NOT NULL`),
   // Rows that this version writes are never in it.
   index("pets_unfolded_idx").on(pet.id).where(isUnfilled),
   // That of version 1.3.0, whose searches name it. The release after the next drops it.

@@ -10,7 +10,8 @@ db.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS animals (
-    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL
+    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL,
+    external_id TEXT
   ) STRICT;
   CREATE TABLE IF NOT EXISTS categories (
     id INTEGER PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, description TEXT
@@ -21,7 +22,7 @@ db.exec(`
   ) STRICT;
   CREATE TABLE IF NOT EXISTS feed (one INTEGER PRIMARY KEY CHECK (one = 1), cursor TEXT NOT NULL) STRICT;
 `);
-const animals = table("animals", ":name, :categoryId, :status");
+const animals = table("animals", ":name, :categoryId, :status, :externalId");
 const categories = table("categories", ":name, :description");
 const orders = table("orders", ":petId, :status, :createdAt, :shipDate, :reference");
 const keepCursor = db.prepare("INSERT OR REPLACE INTO feed VALUES (1, ?)");
@@ -39,7 +40,8 @@ function table(name, fields) {
   // A new copy may already have a change that the feed still brings.
   const isNew = (/** @type {Row} */ { id, version }) => version > Number(find.get(id)?.["version"] ?? 0);
   return {
-    put: (/** @type {Row} */ row) => isNew(row) && insert.run({ description: null, reference: null, ...row }),
+    put: (/** @type {Row} */ row) =>
+      isNew(row) && insert.run({ description: null, reference: null, externalId: null, ...row }),
     remove: (/** @type {Row} */ row) => isNew(row) && remove.run(row.id),
   };
 }

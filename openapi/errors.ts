@@ -12,8 +12,8 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
   request_timeout: "The request body was not complete within 10 seconds.",
   category_exists: "Another category has this name.",
   category_in_use: "An animal names the category.",
-  pet_on_order:
-    "A placed order holds the animal whose status is changed, or an order that is not cancelled names the animal that is deleted.",
+  external_id_taken: "Another animal has this `externalId`.",
+  pet_on_order: "An order that is not cancelled names the animal whose status is changed, or that is deleted.",
   pet_not_available: "The animal of the order does not exist, is not available, or was sold by an order.",
   order_shipped: "The order to cancel is shipped.",
   order_cancelled: "The order to ship is cancelled.",

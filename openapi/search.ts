@@ -71,6 +71,8 @@ const WORDS: { [address: string]: string } = {
   "/docs/keys#limits": "rate limit, quota, throttle, maximum, size",
   "/docs/keys#using-a-key": "scope, permission, right, Authorization header",
   "/docs/shop": "shop front, storefront, web shop, website, frontend, checkout page",
+  "/docs/imports":
+    "import, upsert, synchronize, sync, external id, SKU, ERP, nightly, csv, duplicates, doubled, twice, bulk load, supplier",
   "/docs/offline": "offline, no network, mobile, phone, app, queue, sync later",
   "/docs/orders": "sell, buy, purchase, sale, checkout, cart, shop, reserve",
   "/docs/orders#the-reference-of-the-shop": "order reference, invoice, order number",

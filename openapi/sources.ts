@@ -21,6 +21,7 @@ export const SOURCES = [
 export const GUIDES = {
   shop: "Build a shop",
   browsers: "Browsers and phones",
+  imports: "Import animals",
   books: "Keep the books",
   offline: "Work offline",
   client: "TypeScript client",

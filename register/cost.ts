@@ -31,6 +31,7 @@ export const rows = (rowsRead: number, rowsWritten = 0): Cost => ({
 });
 
 export const post = (body: object, headers = {}): CostRequest => ({ method: "POST", body, headers });
+export const put = (body: object): CostRequest => ({ method: "PUT", body });
 export const patch = (body: object, headers = {}): CostRequest => ({ method: "PATCH", body, headers });
 /** Headers with a key of this name. */
 export const once = (name: string) => ({ "Idempotency-Key": name });

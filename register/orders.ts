@@ -275,7 +275,7 @@ export const orders = {
       console.log(inventory.available, age);
     },
     costs: {
-      "an inventory of 602 animals": [rows(608, 1), 200, "/v1/store/inventory"],
+      "an inventory of 803 animals": [rows(809, 1), 200, "/v1/store/inventory"],
       "an inventory from memory": [NOTHING, 200, "/v1/store/inventory"],
       "an inventory that another isolate counted": [rows(3), 200, "/v1/store/inventory"],
     },

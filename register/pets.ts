@@ -1,11 +1,12 @@
-import type { NewPet, PetPatch } from "../client/src/index.ts";
-import { NOTHING, once, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
+import type { ImportedPet, NewPet, PetPatch } from "../client/src/index.ts";
+import { NOTHING, once, patch, post, put, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
 import {
   type Call,
   categoryOf,
   etags,
+  externalIdOf,
   fetching,
   maxAge,
   nameOf,
@@ -30,6 +31,8 @@ const RENAMED_AGAIN = patch(
   RENAMED.map(({ id }) => ({ id, name: "Bo" })),
   once("names"),
 );
+const IMPORTED = Array.from({ length: 100 }, (_, index) => ({ externalId: `SKU-${index}`, ...ANIMAL }));
+const IMPORTED_ANEW = IMPORTED.map((animal) => ({ ...animal, name: "Max" }));
 const CHANGE = patch({ status: "sold" }, once("change"));
 
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
@@ -40,13 +43,30 @@ const newPet = (random: Random) =>
     name: nameOf(random),
     categoryId: categoryOf(random),
     status: random.chance(0.3) ? random.pick(STATUSES) : undefined,
+    externalId: random.chance(0.2) ? externalIdOf(random) : undefined,
   }) satisfies Whole<NewPet>;
 const patchOfPet = (random: Random) =>
   ({
     name: random.chance(0.5) ? nameOf(random) : undefined,
     categoryId: random.chance(0.3) ? categoryOf(random) : undefined,
     status: random.chance(0.6) ? random.pick(STATUSES) : undefined,
+    externalId: random.chance(0.1) ? random.pick([null, externalIdOf(random)]) : undefined,
   }) satisfies Whole<PetPatch>;
+/** Items of other systems, each once. */
+const importsOf = (random: Random) => {
+  const ids = new Set(Array.from({ length: random.between(1, 6) }, () => externalIdOf(random)));
+  return Array.from(
+    ids,
+    (externalId) =>
+      ({
+        externalId,
+        // Few names, so that some animals stay as they are.
+        name: random.pick(["Rex", "Émile 🐍"]),
+        categoryId: random.pick([1n, 2n]),
+        status: random.chance(0.2) ? random.pick(STATUSES) : undefined,
+      }) satisfies Whole<ImportedPet>,
+  );
+};
 /** Animals, each once. */
 const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) => [
   ...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets"))),
@@ -66,6 +86,13 @@ export const pets = {
     costs: {
       "a creation": [rows(7, 5), 201, PETS, post(ANIMAL)],
       "a creation with an Idempotency-Key": [rows(12, 7), 201, PETS, post(ANIMAL, once("new"))],
+      "a creation with an external id": [rows(8, 6), 201, PETS, post({ ...ANIMAL, externalId: "A" })],
+      "a creation with an external id that another animal has": [
+        rows(5),
+        409,
+        PETS,
+        post({ ...ANIMAL, externalId: "A" }),
+      ],
       "a retry of a creation": [rows(6), 201, PETS, post(ANIMAL, once("known"))],
       "another creation with a known Idempotency-Key": [
         rows(6),
@@ -109,6 +136,12 @@ export const pets = {
     costs: {
       "a batch of 100": [rows(802, 401), 201, BATCH, post(HUNDRED)],
       "a batch of 100 with an Idempotency-Key": [rows(1006, 403), 201, BATCH, post(HUNDRED, once("batch"))],
+      "a batch of 100 with external ids": [
+        rows(903, 501),
+        201,
+        BATCH,
+        post(HUNDRED.map((animal, index) => ({ ...animal, externalId: `B-${index}` }))),
+      ],
       "a retry of a batch": [rows(108), 201, BATCH, post(HUNDRED, once("batch"))],
     },
     invalid: [{}],
@@ -172,6 +205,7 @@ export const pets = {
         `${PETS}/9`,
         patch({ ...ANIMAL, status: "sold" }, { "If-Match": '"1"' }),
       ],
+      "an external id of an animal": [rows(6, 3), 200, `${PETS}/13`, patch({ externalId: "C" })],
       "a change of nothing": [rows(3), 200, `${PETS}/10`, patch({})],
       "a change to the current values": [rows(3), 200, `${PETS}/10`, patch({ status: "available" })],
       "a change with another version": [rows(4), 412, `${PETS}/10`, patch({ name: "Max" }, { "If-Match": '"2"' })],
@@ -271,6 +305,34 @@ export const pets = {
       answer: ({ body, key }, model) => model.patchPets(body as never, key),
     },
   },
+  importPets: {
+    scope: "pets:write",
+    customers: "refused",
+    sample: async (store) => {
+      const [animal] = await store.pets.upsert([{ externalId: "SKU-0007", name: "Ada the Alpaca", categoryId: 1n }]);
+      console.log(animal?.id, animal?.result);
+    },
+    costs: {
+      "an import of 100 new animals": [rows(1605, 501), 200, BATCH, put(IMPORTED)],
+      "an import of 100 equal animals": [rows(1108), 200, BATCH, put(IMPORTED)],
+      "an import of 100 changed names": [rows(1805, 300), 200, BATCH, put(IMPORTED_ANEW)],
+      "an import of 100 animals of which one changes": [
+        rows(1310, 3),
+        200,
+        BATCH,
+        put([...IMPORTED_ANEW.slice(1), ...IMPORTED.slice(0, 1)]),
+      ],
+    },
+    invalid: [{ externalId: "a b", ...ANIMAL }],
+    world: {
+      weight: 6,
+      prepare({ random }) {
+        const pets = importsOf(random);
+        return (client) => client.pets.upsert(pets);
+      },
+      answer: ({ body }, model) => model.importPets(body as never),
+    },
+  },
   deletePet: {
     scope: "pets:write",
     customers: "refused",
@@ -330,6 +392,7 @@ export const pets = {
         `/v1/pets?limit=100${Array.from({ length: 100 }, (_, i) => `&id=${i + 101}`).join("")}`,
       ],
       "a list by all filters": [rows(9), 200, "/v1/pets?id=1&id=2&id=3&categoryId=1002&status=available"],
+      "a list by an external id": [rows(1), 200, "/v1/pets?externalId=SKU-1&status=available"],
       "a list with versions, newest first": [rows(21), 200, "/v1/pets?include=version&sort=-id"],
       "a search that finds nothing": [rows(14), 200, "/v1/pets?q=nobody"],
       "a query that breaks a rule": [NOTHING, 400, "/v1/pets?limit=0"],
@@ -339,26 +402,30 @@ export const pets = {
     world: {
       weight: 5,
       prepare({ random, known }) {
-        const filter = random.weighted({ none: 4, status: 1, category: 1, both: 1, ids: 2 });
+        const filter = random.weighted({ none: 4, status: 1, category: 1, both: 1, ids: 2, externalId: 2 });
         const ids = Array.from({ length: random.between(1, 5) }, () => BigInt(known.id(random, "pets")));
         const query = {
           ...((filter === "status" || filter === "both") && { status: random.pick(STATUSES) }),
           ...((filter === "category" || filter === "both") && { categoryId: categoryOf(random) }),
           ...(filter === "ids" && { id: ids }),
+          ...(filter === "externalId" && { externalId: externalIdOf(random) }),
           ...sort(random),
           ...etags(random),
           limit: random.between(1, 40),
         };
         const age = maxAge(random);
-        const q = random.chance(0.3)
-          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody", "", ...TEXTS]) }
-          : {};
+        const q =
+          filter !== "externalId" && random.chance(0.3)
+            ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody", "", ...TEXTS]) }
+            : {};
         return (client) => walk(client.pets.list({ ...query, ...q }, age));
       },
       answer({ query, view }, model) {
         const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
-        const [status, categoryId, q] = ["status", "categoryId", "q"].map((name) => query.get(name) ?? undefined);
-        return model.listPets({ status, categoryId, ids, q }, view);
+        const [status, categoryId, q, externalId] = ["status", "categoryId", "q", "externalId"].map(
+          (name) => query.get(name) ?? undefined,
+        );
+        return model.listPets({ status, categoryId, externalId, ids, q }, view);
       },
     },
   },

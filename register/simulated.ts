@@ -72,6 +72,9 @@ export const cursorOf = (random: Random, known: Known) =>
     : random.pick(["latest", undefined]);
 export const referenceOf = (random: Random) => random.pick(["cart 1", "Émile 🐍", 'a"b\\c', "%41+&"]);
 
+/** So few that imports meet. */
+export const externalIdOf = (random: Random) => `SKU-${random.between(1, 25)}`;
+
 export const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60, 600]) } : {});
 export const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});
 export const etags = (random: Random) => (random.chance(0.2) ? { etags: true as const } : {});

@@ -8,7 +8,7 @@ import { buildBundle } from "./wrangler.ts";
  * measures. What libraries bring unused, only their authors can leave out: Hono's form and cookie parsers (0.7 KiB), `mount` (0.5) and
  * `html` (0.2).
  */
-const BUDGET_BYTES = 71 * 1024;
+const BUDGET_BYTES = 73.5 * 1024;
 
 /** Sources that only describe operations. */
 const DOCUMENT_ONLY = /(?:^|\/)openapi(?:\.ts$|\/)/;

@@ -18,6 +18,7 @@ export const ERRORS = {
   request_timeout: { status: 408 },
   category_exists: { status: 409 },
   category_in_use: { status: 409 },
+  external_id_taken: { status: 409 },
   pet_on_order: { status: 409 },
   pet_not_available: { status: 409 },
   order_shipped: { status: 409 },

@@ -18,7 +18,7 @@ import type { operations } from "./schema.ts";
 /** A request for an operation, however many attempts it takes. */
 export interface Call extends RequestOptions {
   operation: keyof operations;
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: URLSearchParams;
   body?: object;

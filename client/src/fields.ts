@@ -1,4 +1,14 @@
-import type { Animal, Category, Deleted, Key, Order, Token, VersionedAnimal, Webhook } from "./shapes.ts";
+import type {
+  Animal,
+  Category,
+  Deleted,
+  Key,
+  Order,
+  Token,
+  UpsertedAnimal,
+  VersionedAnimal,
+  Webhook,
+} from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -22,8 +32,15 @@ export type FieldsOf<Item> = {
   ]-?: `${Kind<Item[Name]>}${null extends Item[Name] ? " null" : ""}${{} extends Pick<Item, Name> ? " undefined" : ""}`;
 };
 
-export const ANIMAL: FieldsOf<Animal> = { id: "bigint", name: "string", categoryId: "bigint", status: "string" };
+export const ANIMAL: FieldsOf<Animal> = {
+  id: "bigint",
+  name: "string",
+  categoryId: "bigint",
+  status: "string",
+  externalId: "string undefined",
+};
 export const VERSIONED_ANIMAL: FieldsOf<VersionedAnimal> = { ...ANIMAL, version: "number" };
+export const UPSERTED_ANIMAL: FieldsOf<UpsertedAnimal> = { ...VERSIONED_ANIMAL, result: "string" };
 export const CATEGORY: FieldsOf<Category> = { id: "bigint", name: "string", description: "string undefined" };
 export const ORDER: FieldsOf<Order> = {
   id: "bigint",

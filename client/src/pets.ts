@@ -1,6 +1,6 @@
-import type { ReadOptions } from "./options.ts";
+import type { ReadOptions, RequestOptions } from "./options.ts";
 import { type CreateManyOptions, sendBatches, type UpdateManyOptions } from "./batches.ts";
-import { ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
+import { ANIMAL, fits, UPSERTED_ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import type { List } from "./list.ts";
 import {
@@ -13,7 +13,18 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Animal, Etags, Listed, NewPet, PetChange, PetPatch, PetQuery, WithEtags } from "./shapes.ts";
+import type {
+  Animal,
+  Etags,
+  ImportedPet,
+  Listed,
+  NewPet,
+  PetChange,
+  PetPatch,
+  PetQuery,
+  UpsertedAnimal,
+  WithEtags,
+} from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
@@ -87,6 +98,21 @@ export class Pets {
   ): Promise<number> {
     const request = { operation: "updatePets", method: "PATCH" } as const;
     return sendBatches(this.#pets, request, changes, options, VERSIONED_ANIMAL, "done");
+  }
+
+  /**
+   * Makes 1 to 100 animals what another system says, all or none: by `externalId`, it creates the unknown ones, changes those that differ
+   * and leaves the others. It may be repeated.
+   *
+   * @returns the animals in the order of the given ones.
+   * @beta
+   */
+  async upsert(pets: readonly ImportedPet[], options: RequestOptions = {}): Promise<UpsertedAnimal[]> {
+    const expects = (value: unknown): boolean =>
+      Array.isArray(value) && value.length === pets.length && value.every(fits(UPSERTED_ANIMAL));
+    const request = { operation: "importPets", method: "PUT", path: "/pets/batch", body: pets } as const;
+    const { value } = await this.#pets.send({ ...options, ...request, expects });
+    return value as UpsertedAnimal[];
   }
 
   /**

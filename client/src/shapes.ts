@@ -24,6 +24,10 @@ export type PetPatch = Input<Schemas["PetPatch"]>;
 export type PetChange = Input<Schemas["PetChange"]>;
 /** An animal with its version, for the next `PetChange`. */
 export type VersionedAnimal = Exact<Schemas["VersionedAnimal"]>;
+/** An animal as another system has it, which `upsert` takes. */
+export type ImportedPet = Input<Schemas["ImportedPet"]>;
+/** An animal with its version, and what `upsert` did to it. Other results may come with later versions of the service. */
+export type UpsertedAnimal = VersionedAnimal & { result: Schemas["UpsertResult"] | (string & {}) };
 export type PetStatus = Schemas["PetStatus"];
 
 export type Category = Exact<Schemas["Category"]>;

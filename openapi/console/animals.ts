@@ -105,6 +105,16 @@ const FIELDS: {
       return known;
     },
   },
+  externalId: {
+    column: "externalId",
+    input: ({ externalId = "" }) =>
+      field("Number in another system", html`<input name="externalId" maxlength="255" value=${externalId} />`),
+    read(externalId) {
+      if (!/^[!-~]{0,255}$/.test(externalId))
+        throw new Error("The number in another system has blanks, or other characters than ASCII.");
+      return externalId || undefined;
+    },
+  },
 };
 export const COLUMNS = Object.values(FIELDS).map(({ column }) => column);
 

@@ -1,7 +1,9 @@
 // The description of the animals.
+import type { SchemaObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import {
   ANY_TEXT,
+  CUSTOMER_TEXT,
   ALL_DIGITS,
   INT64,
   listed,
@@ -16,10 +18,12 @@ import {
   arrayOf,
   added,
   ok,
+  openList,
   values,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
+import { importedPet } from "../../src/pets/import-pets.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { MAX_SEARCH_CHARACTERS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
@@ -32,6 +36,12 @@ const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 1, status: "available" 
 const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } };
 
 const CATEGORY = "Identifier of the category that the animal belongs to.";
+const EXTERNAL_ID = {
+  ...CUSTOMER_TEXT,
+  description:
+    "The identifier of the animal in another system: visible ASCII, compared byte for byte. No two animals have the same. Absent when there is none.",
+  examples: ["SKU-0007"],
+};
 const { created, changed, whole } = propertiesOf(
   pet,
   {
@@ -42,10 +52,14 @@ const { created, changed, whole } = propertiesOf(
     },
     categoryId: { ...INT64, description: CATEGORY, examples: [ADA.categoryId] },
     status: ref("PetStatus"),
+    externalId: EXTERNAL_ID,
   },
   {
     created: { categoryId: `${CATEGORY} ${ALL_DIGITS}`, status: "Availability status. Defaults to `available`." },
-    changed: { categoryId: `${CATEGORY} ${ALL_DIGITS}` },
+    changed: {
+      categoryId: `${CATEGORY} ${ALL_DIGITS}`,
+      externalId: "The identifier of the animal in another system. Null removes it.",
+    },
   },
 );
 const change = objectSchema(petChange() as z.ZodMiniObject, {
@@ -61,7 +75,24 @@ const change = objectSchema(petChange() as z.ZodMiniObject, {
   },
   ...changed.properties,
 });
+const imported = objectSchema(importedPet() as z.ZodMiniObject, {
+  ...created.properties,
+  status: {
+    ...ref("PetStatus"),
+    description: "Availability status. Without it, a new animal is `available`, and an existing one keeps its status.",
+  },
+});
+const IMPORTED = { externalId: "SKU-0007", name: ADA.name, categoryId: ADA.categoryId };
+const UPSERTED = { ...ADA, externalId: IMPORTED.externalId, version: 1, result: "created" };
 const animal = fieldsOf("An animal: its fields and its identifier.", whole, ADA);
+
+/** The animal, and what an import did to it. */
+const upserted = ({ properties = {}, required = [], ...schema }: SchemaObject): SchemaObject => ({
+  ...schema,
+  properties: { ...properties, result: openList("UpsertResult") },
+  required: [...required, "result"],
+  examples: [UPSERTED],
+});
 
 export const pets: Resource = {
   tag: { name: "Pets", description: "The animals of the store." },
@@ -88,6 +119,15 @@ export const pets: Resource = {
       [{ id: ADA.id, version: 1, status: "pending" }],
       1,
     ),
+    ImportedPet: fieldsOf(
+      "An animal as another system has it. Other fields, `version` among them, are ignored.",
+      imported,
+      IMPORTED,
+    ),
+    ImportedPets: arrayOf("ImportedPet", "Animals, each once.", MAX_BATCH, [IMPORTED], 1),
+    UpsertResult: values(["created", "updated", "unchanged"], "What an import did to an animal."),
+    UpsertedAnimal: upserted(versioned(animal)),
+    UpsertedPets: arrayOf("UpsertedAnimal", "Animals in the order of the request.", MAX_BATCH, [UPSERTED]),
     Animal: animal,
     VersionedAnimal: { ...versioned(animal), examples: [{ ...ADA, version: 2 }] },
     VersionedPets: arrayOf("VersionedAnimal", "Animals in the order of the request.", MAX_BATCH, [
@@ -132,6 +172,12 @@ export const pets: Resource = {
           schema: { type: "string", minLength: 0, maxLength: MAX_SEARCH_CHARACTERS, pattern: ANY_TEXT },
           example: "ada",
         },
+        externalId: {
+          description: "Only the animal that has this identifier in another system. Not together with `id` or `q`.",
+          stability: "beta",
+          schema: { type: "string", ...CUSTOMER_TEXT },
+          example: "SKU-0007",
+        },
       },
       success: ok("Animals.", "ListedPets", [ADA]),
     },
@@ -146,6 +192,7 @@ export const pets: Resource = {
       errors: {
         invalid_request:
           "name is required: a string of 1 to 255 well-formed characters, not only white space; categoryId is required: an integer from -2^63 to 2^63 - 1.",
+        external_id_taken: "Another animal has this externalId.",
       },
     },
     createPets: {
@@ -167,6 +214,7 @@ export const pets: Resource = {
       errors: {
         invalid_request:
           "0: name is required: a string of 1 to 255 well-formed characters, not only white space; 0: categoryId is required: an integer from -2^63 to 2^63 - 1.",
+        external_id_taken: "0: Another animal has this externalId.",
       },
     },
     updatePets: {
@@ -189,8 +237,26 @@ export const pets: Resource = {
       errors: {
         invalid_request: "0: status has to be one of available, pending, sold.",
         not_found: "0: There is no animal with this id.",
-        pet_on_order: "0: A placed order holds this animal: ship or cancel the order, which changes the status.",
+        pet_on_order:
+          "0: An order decides the status of this animal: ship or cancel the order. After a shipment, the animal stays sold.",
+        external_id_taken: "0: Another animal has this externalId.",
         precondition_failed: "0: The present version is another one.",
+      },
+    },
+    importPets: {
+      stability: "beta",
+      summary: "Import animals",
+      agents: {
+        description:
+          "Makes 1 to 100 animals what another system says, all or none: by externalId, an unknown one is added, one that differs changed, an equal one left. Leave status out, or an animal on order is refused.",
+      },
+      description:
+        "Makes animals what another system says, all or none, in one transaction. `externalId` names the animal. An unknown one is created. One that differs is changed. An equal one keeps its version, and has no event. So a request can be sent again, and an import can run again: the state is the same. It takes no `Idempotency-Key` and ignores one. Without `status`, a new animal is available, and an existing one keeps its status. The status of an animal with an order that is not cancelled cannot change. Animals that the request lacks stay as they are. The response has the animals in the same order, each with its version and with what happened. A message about an invalid or refused item names its place, counted from 0. `If-Match` and `If-None-Match` are a 400. For each 10 animals begun after the first 10, the request counts once more against the rate limit.",
+      body: { description: "Animals", schema: "ImportedPets", example: [IMPORTED] },
+      success: ok("The animals, as they are now.", "UpsertedPets", [UPSERTED]),
+      errors: {
+        invalid_request: "0: externalId has to be a string of 1 to 255 visible ASCII characters.",
+        pet_on_order: "0: An order decides the status of this animal. Leave status out.",
       },
     },
     getPet: {
@@ -214,7 +280,9 @@ export const pets: Resource = {
       success: ok("The whole animal.", "Animal", { ...ADA, status: "pending" }),
       errors: {
         invalid_request: "status has to be one of available, pending, sold.",
-        pet_on_order: "A placed order holds this animal: ship or cancel the order, which changes the status.",
+        external_id_taken: "Another animal has this externalId.",
+        pet_on_order:
+          "An order decides the status of this animal: ship or cancel the order. After a shipment, the animal stays sold.",
       },
     },
     deletePet: {

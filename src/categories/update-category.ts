@@ -8,7 +8,7 @@ import { category } from "./shape.ts";
 const patch = compileUpdate("updateCategory", category, "category.updated", {
   missing: noSuchCategory,
   sets: [[], ["name"]],
-  rule: hasOwnName,
+  rules: [hasOwnName],
 });
 
 export const updateCategory = createHandlers(

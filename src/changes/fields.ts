@@ -24,8 +24,12 @@ export type Patch<Field extends string> = { readonly [Name in Field]?: unknown }
 export const namesOf = <Field extends string>({ fields }: { fields: { readonly [Name in Field]: unknown } }) =>
   Object.keys(fields) as Field[];
 
-/** A row after its change, with a reason for `Rule.error` if the change broke the rule. */
-export type Found<Body, Columns = unknown> = Stored<Body> & { broken: unknown } & {
+/** For each rule, a reason for its error if the change broke it. */
+type Broken = `broken${number}`;
+export const brokenBy = (rule: number): Broken => `broken${rule}`;
+
+/** A row after its change. */
+export type Found<Body, Columns = unknown> = Stored<Body> & { [rule in Broken]?: unknown } & {
   [Column in keyof Columns]: Columns[Column] extends SQL.Aliased<infer Value> ? Value : never;
 };
 
@@ -75,7 +79,7 @@ export function changeOf<
   More extends object,
 >(
   resource: Patched<Body, Table, Field, Column>,
-  rule: Rule<Field, More> | undefined,
+  rules: readonly Rule<Field, More>[],
   { id, isNamed, value, parameter }: Given<Field, Column, More>,
 ) {
   const { table, derived } = resource;
@@ -93,12 +97,16 @@ export function changeOf<
       : sql`iif(${isNamed(field)}, ${value(column as Field | Column)}, ${present})`;
   };
   // The rule of a field holds for a patch that names it. With the present value beside, SQLite would not search an index for the value.
-  const row = { id, value: (field: Field) => (field === rule?.field ? value(field) : after(field)), parameter };
-  const broken = (db: QueryBuilder) => {
-    if (rule === undefined) return sql`0`;
-    const isBroken = rule.isBroken(db, row);
+  const rowOf = (rule: Rule<Field, More>) => ({
+    id,
+    value: (field: Field) => (field === rule.field ? value(field) : after(field)),
+    parameter,
+  });
+  const breaks = (db: QueryBuilder, rule: Rule<Field, More>) => {
+    const isBroken = rule.isBroken(db, rowOf(rule));
     return rule.field === undefined ? isBroken : sql`iif(${isNamed(rule.field)}, ${isBroken}, 0)`;
   };
+  const broken = (db: QueryBuilder) => or(...rules.map((rule) => breaks(db, rule))) ?? sql`0`;
   return {
     after,
     broken,
@@ -113,7 +121,12 @@ export function changeOf<
     found: (db: QueryBuilder) => ({
       ...storedColumns(resource),
       version: sql<number>`${table.version}`.as("version"),
-      broken: sql`${rule?.reason?.(db, row) ?? broken(db)}`.as("broken"),
+      ...Object.fromEntries(
+        rules.map((rule, index) => {
+          const reason = rule.reason?.(db, rowOf(rule)) ?? breaks(db, rule);
+          return [brokenBy(index), sql`${reason}`.as(brokenBy(index))];
+        }),
+      ),
     }),
   };
 }

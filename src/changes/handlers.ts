@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type * as z from "zod/mini";
 import { limitWork, refuseOverBudget, spendBudget } from "../auth/rate-limit.ts";
+import { type Stored, withVersion } from "../db/resource.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { apiKeyOf, ownerOf } from "../http/authentication.ts";
@@ -14,6 +15,7 @@ import { idempotentAttempt, valuesOf } from "../idempotency/attempt.ts";
 import { type Facts, withFacts } from "../operation.ts";
 import { type Patch, patchRow } from "./patch.ts";
 import type { Call, Responded } from "./plan.ts";
+import type { Result } from "./upsert.ts";
 import { type Target, versionsParameters } from "./version.ts";
 
 /** A context with any path, as Hono's own handlers have it, and with the body of a validator. */
@@ -119,6 +121,33 @@ export function patches<Schema extends z.ZodMiniObject, Body, Columns>(
       run: (call) => patchRow(call, patch, { id: id(c), ...versionsParameters(preconditions) }, values, preconditions),
     };
   });
+}
+
+/**
+ * The handlers of an upsert of several resources. It responds with all of them. A second run leaves the same state, so it takes no
+ * `Idempotency-Key`.
+ */
+export function upserts<Schema extends z.ZodMiniType<object[]>, Body>(
+  operationId: string,
+  schema: () => Schema,
+  run: (call: Call, items: z.output<Schema>) => Promise<{ row: Stored<Body>; result: Result }[]>,
+) {
+  const handler = async (c: WithBody<Schema>) => {
+    const items = c.req.valid("json");
+    refusePreconditions(c, "an import takes the state of its source");
+    const session = openSession(c);
+    const owner = ownerOf(c);
+    const { STORED_MIB } = c.env;
+    refuseOverBudget(owner, STORED_MIB);
+    await limitWork(c.env, apiKeyOf(c), owner, items.length);
+    const done = await run({ c, session, attempt: undefined, isHarmless: true }, items);
+    const changed = done.filter(({ result }) => result !== "unchanged");
+    if (changed.length > 0)
+      spendBudget(owner, STORED_MIB, changed.map(({ row }) => row.body).join(), changed.length, false);
+    const bodies = done.map(({ row, result }) => `${withVersion(row).slice(0, -1)},"result":"${result}"}`);
+    return jsonText<(Body & { version: number; result: Result })[], 200>(c, `[${bodies.join()}]`, 200);
+  };
+  return [jsonBody(schema), withFacts(handler, { operationId, budgeted: true })] as const;
 }
 
 /** The handler of a change without a body, which takes preconditions and responds with 204. */

@@ -89,9 +89,9 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
   type Parameters = { readonly [Name in Field | Column]: unknown };
   const table: Versioned = resource.table;
   const after = (value: (name: Field) => SQLWrapper) => ({ id: sql`NULL`, value, parameter: undefined as never });
-  function insertRow(db: QueryBuilder, parameter: Parameter<Parameters>, isNew?: SQL) {
+  function insertRow(db: QueryBuilder, parameter: Parameter<Parameters>, own: typeof rule, isNew?: SQL) {
     const row = { ...values(parameter, db), ...derivedColumns<Column>(resource, parameter) };
-    const where = and(from?.where(parameter), keeps(rule, db, after(parameter)), isNew);
+    const where = and(from?.where(parameter), keeps(own, db, after(parameter)), isNew);
     const into = db.insert(table);
     // A SELECT would read one row more than VALUES.
     if (where === undefined) return into.values(row as never);
@@ -99,12 +99,15 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
     return into.select(db.select(columnsOf(table, row)).from(source).where(where) as never);
   }
   const newest = () => changedRow(table, sql`last_insert_rowid()`);
-  const insert = compile<Parameters, Inserted<Body>[]>(
-    `${operation}.insert`,
-    (db, parameter: Parameter<Parameters>) => insertRow(db, parameter).returning(inserted(resource)) as never,
-  );
+  const compileRow = (name: string, own: typeof rule) =>
+    compile<Parameters, Inserted<Body>[]>(
+      name,
+      (db, parameter: Parameter<Parameters>) => insertRow(db, parameter, own).returning(inserted(resource)) as never,
+    );
+  const insert = compileRow(`${operation}.insert`, rule);
+  const insertWithout = rule?.mayBeAbsent && compileRow(`${operation}.insert.without.${rule.field}`, undefined);
   const insertOnce = compile(`${operation}.insertOnce`, (db, parameter: Parameter<Parameters & Attempt>) =>
-    insertRow(db, parameter, isUnused(db, parameter)).returning({ inserted: sql<1>`1`.as("inserted") }),
+    insertRow(db, parameter, rule, isUnused(db, parameter)).returning({ inserted: sql<1>`1`.as("inserted") }),
   );
   const record = compileEvents(`${operation}.record`, resource, event, newest);
   const store = compileEntry(`${operation}.store`, resource, newest);
@@ -125,9 +128,11 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
   function planOf(fields: Fields, attempt: Attempt | undefined) {
     const row = derive(resource, fields);
     const more = companions?.(fields);
-    if (attempt === undefined) return changeFirst({ change: insert(row), events: record({}), companions: more });
-    const change = insertOnce({ ...row, ...attempt }) as Statement<never>;
-    return changeFirst({ change, kept: store(attempt), events: recordStored(attempt), companions: more });
+    const isWithout = rule?.field !== undefined && fields[rule.field] === null;
+    const change = (isWithout && insertWithout) || insert;
+    if (attempt === undefined) return changeFirst({ change: change(row), events: record({}), companions: more });
+    const once = insertOnce({ ...row, ...attempt }) as Statement<never>;
+    return changeFirst({ change: once, kept: store(attempt), events: recordStored(attempt), companions: more });
   }
   return async (call: Call, fields: Fields): Promise<Inserted<Body> & Responded<Body>> => {
     const outcome = await run(call, [planOf(fields, call.attempt)], selectReason?.(fields));

@@ -7,14 +7,14 @@ import { isMet, type Preconditions, preconditionFailed } from "../http/precondit
 import type { Attempt } from "../idempotency/attempt.ts";
 import { type Call, type Plan, type Responded, run } from "./plan.ts";
 import type { Rule } from "./rule.ts";
-import type { Found } from "./fields.ts";
+import { brokenBy, type Found } from "./fields.ts";
 import type { Item } from "./update-several.ts";
 import type { Target } from "./version.ts";
 
 interface Failures {
   /** The failure when there is no such row. */
   missing: () => ApiError;
-  rule?: Pick<Rule, "error"> | undefined;
+  rules: readonly Pick<Rule, "error">[];
 }
 
 /** The patch of one row. `compileUpdate` makes it. */
@@ -35,7 +35,7 @@ export interface Patch<Body, Values, Columns> extends Failures {
  */
 export async function patchRow<Body, Values, Columns>(
   call: Call,
-  { plans, select, missing, rule, announce, isRepeatable }: Patch<Body, Values, Columns>,
+  { plans, select, missing, rules, announce, isRepeatable }: Patch<Body, Values, Columns>,
   target: Target,
   values: Values,
   preconditions: Preconditions,
@@ -48,7 +48,8 @@ export async function patchRow<Body, Values, Columns>(
   if (row !== undefined && changed.length > 0) await announce?.(row, c);
   if (entry !== undefined) return { response: entry.response, version: entry.version, replayed: !stored };
   if (row === undefined) throw missing();
-  if (row.broken && rule !== undefined) throw rule.error(c, row.broken);
+  const broken = rules.findIndex((_rule, index) => row[brokenBy(index)]);
+  if (broken >= 0) throw rules[broken]?.error(c, row[brokenBy(broken)]);
   if (changed.length === 0 && !isMet(preconditions, row.version)) throw preconditionFailed();
   return { response: row.body, version: row.version, replayed: false };
 }
@@ -69,7 +70,7 @@ interface PatchOfSeveral<Body, One extends Item> extends Failures {
  */
 export async function patchRows<Body, One extends Item>(
   call: Call,
-  { several, missing, rule }: PatchOfSeveral<Body, One>,
+  { several, missing, rules }: PatchOfSeveral<Body, One>,
   items: readonly One[],
 ): Promise<Responded<(Body & { version: number })[]>> {
   const { plan, select } = several(items, call.attempt);
@@ -79,10 +80,10 @@ export async function patchRows<Body, One extends Item>(
   const rows = items.map(({ id }) => byId.get(id));
   if (changed.length === 0) {
     refuse(rows, (row) => row === undefined, missing);
-    if (rule !== undefined)
+    for (const [index, rule] of rules.entries())
       refuse(
         rows,
-        (row) => row?.broken,
+        (row) => row?.[brokenBy(index)],
         () => rule.error(call.c, undefined),
       );
     refuse(rows, (row, place) => row?.version !== (items[place]?.version ?? row?.version), anotherVersion);
@@ -100,7 +101,9 @@ function refuse<Row>(
   failure: () => ApiError,
 ): void {
   const places = rows.flatMap((row, place) => (applies(row, place) ? [place] : []));
-  if (places.length === 0) return;
-  const { code, message } = failure();
-  throw new ApiError(code, `${places.join(", ")}: ${message}`);
+  if (places.length > 0) throw atPlaces(places, failure());
 }
+
+/** The failure with the places of the items that it is about, counted from 0. */
+export const atPlaces = (places: readonly number[], { code, message }: ApiError) =>
+  new ApiError(code, `${places.join(", ")}: ${message}`);

@@ -1,5 +1,7 @@
-import { not, type SQL, type SQLWrapper } from "drizzle-orm";
+import { and, eq, exists, not, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Context } from "hono";
+import type { Versioned } from "../db/resource.ts";
 import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { ApiError } from "../errors.ts";
@@ -18,6 +20,8 @@ export interface After<Field extends string = never, More extends object = {}> {
 export interface Rule<Field extends string = never, More extends object = {}> {
   /** The field that it is about: a change that does not name it keeps the rule. Every change can break it unless given. */
   readonly field?: Field;
+  /** Whether a row may lack the field. It then keeps the rule. */
+  readonly mayBeAbsent?: true;
   /** SQL that is true for a row whose change breaks the rule. */
   readonly isBroken: (db: QueryBuilder, after: After<Field, More>) => SQL;
   /** SQL for what `error` has to know of such a row. NULL for any other. */
@@ -31,3 +35,20 @@ export const keeps = <Field extends string, More extends object>(
   db: QueryBuilder,
   after: After<Field, More>,
 ) => rule && not(rule.isBroken(db, after));
+
+/** The rule that no other row has its value of a field. */
+export const isUnique = <Field extends string>(
+  table: Versioned & { readonly [Name in Field]: SQLiteColumn },
+  field: Field,
+  error: () => ApiError,
+): Rule<Field> & { readonly field: Field } => ({
+  field,
+  isBroken: (db, { id, value }) =>
+    exists(
+      db
+        .select({ one: sql`1` })
+        .from(table as Versioned)
+        .where(and(eq(table[field], value(field)), sql`${table.id} IS NOT ${id}`)),
+    ),
+  error,
+});

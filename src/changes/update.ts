@@ -21,7 +21,8 @@ export interface Options<Field extends string, More extends object = {}, Columns
   /** The failure when there is no such row. */
   missing: () => ApiError;
   sets?: Sets<Field>;
-  rule?: Rule<Field, More>;
+  /** The first that is broken refuses. */
+  rules?: readonly Rule<Field, More>[];
   /** More columns to read with a row. */
   columns?: Columns;
   /** More columns to write, with SQL for their values. */
@@ -47,13 +48,13 @@ export function compileUpdate<
   operation: string,
   resource: Patched<Body, Table, Field, Column>,
   event: EventType | undefined,
-  { missing, sets = [[]], rule, columns, also, differs, companions }: Options<NoInfer<Field>, More, Columns>,
+  { missing, sets = [[]], rules = [], columns, also, differs, companions }: Options<NoInfer<Field>, More, Columns>,
 ) {
   type Parameters = Values<Field | Column> & Target & Once & More;
   const table: Versioned = resource.table;
   const names = namesOf<Field>(resource);
   const changeWith = (parameter: Parameter<Parameters>) =>
-    changeOf(resource, rule, {
+    changeOf(resource, rules, {
       id: parameter("id"),
       isNamed: (field) => sql`instr(${parameter("named")}, ${sql.raw(`',${field},'`)})`,
       value: parameter,
@@ -101,7 +102,7 @@ export function compileUpdate<
   }
   return {
     missing,
-    rule,
+    rules,
     plans(target: Target, patch: Given, attempt: Attempt | undefined) {
       const parameters = parametersOf(target, patch, attempt);
       return [

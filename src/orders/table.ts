@@ -48,8 +48,3 @@ export function activeOrder(db: QueryBuilder, petId: SQLiteColumn, more?: SQL) {
     .from(orders)
     .where(and(eq(orders.petId, petId), isActive(), more));
 }
-
-/** That order, if it is not shipped yet. */
-export function placedOrder(db: QueryBuilder, petId: SQLiteColumn) {
-  return activeOrder(db, petId, eq(orders.status, "placed"));
-}

@@ -40,7 +40,7 @@ const shipment = compileUpdate(
   "order.shipped",
   {
     missing: noSuchOrder,
-    rule: isNotCancelled,
+    rules: [isNotCancelled],
     // The index of each has the status too.
     sets: [["status", "reference", "customer"]],
     also: (_field, parameter: Parameter<{ shipDate: string | null }>) => ({
@@ -61,7 +61,7 @@ const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated"
 const relabellingOfShipped = compileUpdate("updateOrder.labelShipped", labelled, "order.updated", {
   missing: noSuchOrder,
   sets: LABELS,
-  rule: { isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error },
+  rules: [{ isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error }],
 });
 
 const isEmpty = ({ reference, customer }: Pick<z.infer<ReturnType<typeof orderPatch>>, "reference" | "customer">) =>

@@ -4,13 +4,14 @@ import { guard } from "../http/guard.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
 import { batchOf } from "./batch.ts";
+import { hasOwnExternalId } from "./pet.ts";
 import { pet } from "./shape.ts";
 
-export const newPets = lazy(() => batchOf(pet.creation(), "animals"));
+export const newPets = lazy(() => batchOf(pet.creation(), "animals", "externalId"));
 
-const insert = compileInsertOfSeveral("createPets", pet, "pet.created", pet.values);
+const insert = compileInsertOfSeveral("createPets", pet, "pet.created", pet.values, hasOwnExternalId);
 
 export const createPets = createHandlers(
   guard("pets:write"),
-  ...changesAll("createPets", 201, newPets, pet.creation, (call, animals) => insert(call, animals)),
+  ...changesAll("createPets", 201, newPets, pet.creation, (call, animals) => insert(call, animals.map(pet.row))),
 );

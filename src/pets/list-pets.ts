@@ -8,7 +8,7 @@ import { isText } from "../exact/text.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, listParameter, parameterRule, parsed } from "../http/validation.ts";
+import { CUSTOMER, int64Parameter, listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { needlesOf } from "./fold.ts";
 import { pet, statusField } from "./shape.ts";
@@ -26,23 +26,35 @@ import {
 
 export const MAX_IDS = 100;
 
+/** A text as a list of one: `KnownQueries` does not remember lists, and these texts differ with each request. */
+const rareText = (keeps: (text: string) => boolean, text: string) =>
+  parsed<string, string[]>(
+    (value) => (typeof value === "string" && keeps(value) ? [value] : undefined),
+    parameterRule(text),
+  );
+
 export const listPetsQuery = lazy(() =>
-  z.strictObject({
-    ...pageFields(),
-    status: z.optional(statusField(parameterRule)),
-    categoryId: z.optional(int64Parameter()),
-    id: listParameter<Int64, string>(
-      toIds,
-      `1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits (id=2&id=8)`,
-    ),
-    // A list of one text: `KnownQueries` does not remember lists, and searches differ.
-    q: z.optional(
-      parsed<string, string[]>(
-        (value) => (typeof value === "string" && isText(value, MAX_SEARCH_CHARACTERS) ? [value] : undefined),
-        parameterRule(`at most ${MAX_SEARCH_CHARACTERS} well-formed characters`),
+  z
+    .strictObject({
+      ...pageFields(),
+      status: z.optional(statusField(parameterRule)),
+      categoryId: z.optional(int64Parameter()),
+      id: listParameter<Int64, string>(
+        toIds,
+        `1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits (id=2&id=8)`,
       ),
-    ),
-  }),
+      q: z.optional(
+        rareText(
+          (text) => isText(text, MAX_SEARCH_CHARACTERS),
+          `at most ${MAX_SEARCH_CHARACTERS} well-formed characters`,
+        ),
+      ),
+      externalId: z.optional(rareText((text) => CUSTOMER.test(text), "1 to 255 visible ASCII characters")),
+    })
+    .check(({ value: { externalId, id, q }, issues }) => {
+      if (externalId !== undefined && (id !== undefined || q !== undefined))
+        issues.push({ code: "custom", path: ["externalId"], message: "cannot be beside id or q", input: undefined });
+    }),
 );
 type Filter = z.infer<ReturnType<typeof listPetsQuery>>;
 
@@ -61,18 +73,31 @@ interface ByCategory {
   categoryId: Int64;
 }
 
-interface ByIds {
+/** Null for a filter that the request omits. */
+interface Others {
+  categoryId: Int64 | null;
+  status: PetStatus | null;
+}
+
+interface ByIds extends Others {
   /** One JSON text, because D1 binds at most 100 values (docs/standards.md). */
   ids: string;
   limit: number;
-  /** Null for a filter that the request omits. */
-  categoryId: Int64 | null;
-  status: PetStatus | null;
+}
+
+interface ByExternalId extends Others, Bounds {
+  externalId: string;
 }
 
 const hasStatus = (parameter: Parameter<{ status: PetStatus | null }>) => eq(pets.status, parameter("status"));
 const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
   eq(pets.categoryId, parameter("categoryId"));
+
+const hasOthers = (parameter: Parameter<Others>) =>
+  and(
+    or(isNull(parameter("categoryId")), hasCategory(parameter)),
+    or(isNull(parameter("status")), hasStatus(parameter)),
+  );
 
 /** The conditions of a filter. The animals of each list of them are in the order of ids in an index, and in no other list. */
 type Parts<Values> = (parameter: Parameter<Values>) => SQL[][];
@@ -121,11 +146,17 @@ const selects = inEachOrder((sort) => ({
       db,
       parameter,
       pet,
-      and(
-        sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
-        or(isNull(parameter("categoryId")), hasCategory(parameter)),
-        or(isNull(parameter("status")), hasStatus(parameter)),
-      ),
+      and(sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`, hasOthers(parameter)),
+      sort,
+    ),
+  ),
+  // At most one row.
+  byExternalId: compile(`listPets.byExternalId.${sort}`, (db, parameter: Parameter<ByExternalId>) =>
+    page(
+      db,
+      parameter,
+      pet,
+      and(eq(pets.externalId, parameter("externalId")), hasOthers(parameter), after(pets, parameter, sort)),
       sort,
     ),
   ),
@@ -133,9 +164,11 @@ const selects = inEachOrder((sort) => ({
 
 /** The statement for a page, or for the candidates of a search. A search without a word reads no row. */
 function selectFor(filter: Filter): Statement<Candidate> {
-  const { categoryId, status, q, sort = "id" } = filter;
+  const { categoryId, status, q, externalId, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
+  const others = { categoryId: categoryId ?? null, status: status ?? null };
+  if (externalId !== undefined) return select.byExternalId({ ...bounds, ...others, externalId: externalId.join() });
   const needles = q && needlesOf(q.join());
   const id = needles?.length === 0 ? [] : filter.id;
   if (id !== undefined) {
@@ -145,8 +178,7 @@ function selectFor(filter: Filter): Statement<Candidate> {
       ids: `[${ids}]`,
       // Of no id, `json_each` would read one.
       limit: ids === "" ? 0 : q === undefined ? bounds.limit : MAX_IDS,
-      categoryId: categoryId ?? null,
-      status: status ?? null,
+      ...others,
     });
   }
   const run = <Values>({ page, search }: ReturnType<typeof compileListing<Values>>, values: Values & Bounds) =>

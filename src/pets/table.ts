@@ -25,6 +25,8 @@ export const petColumns = {
   // What searches compare, and what it comes from: src/pets/fold.ts.
   folded: text(),
   foldedOf: text("folded_of"),
+  // The id of the animal in another system. Null when there is none.
+  externalId: text("external_id"),
 };
 
 /** Its indexes and checks are in drizzle/tables.ts, like those of every table. */

@@ -14,18 +14,7 @@ export const petChange = lazy(() =>
   jsonObject({ id: int64Field(), version: z.optional(versionField()), ...pet.patch().shape }),
 );
 
-/** An id may occur once: two changes of an animal would depend on their order. */
-export const petChanges = lazy(() => {
-  const changes = batchOf(petChange(), "changes");
-  return changes.check(({ value, issues }) => {
-    const known = new Set<string>();
-    for (const [place, { id }] of value.entries()) {
-      if (known.has(id))
-        issues.push({ code: "custom", path: [place, "id"], message: "is that of an earlier item", input: id });
-      known.add(id);
-    }
-  });
-});
+export const petChanges = lazy(() => batchOf(petChange(), "changes", "id", "externalId"));
 
 const patch = compileUpdateOfSeveral("updatePets", pet, "pet.updated", petPatch);
 

@@ -49,15 +49,17 @@ const patch = compileUpdate(
   undefined,
   {
     missing: noSuchWebhook,
-    rule: {
-      isBroken: (_db, after: Changed) =>
-        sql`(${after.parameter("readable")} IS NOT NULL AND ${unreadable(after)} IS NOT NULL)`,
-      reason: (_db, after) => sql`iif(${after.parameter("readable")} IS NULL, NULL, ${unreadable(after)})`,
-      error(c, type) {
-        dropBookmark(c);
-        return lacksScope(c, scopeOf(String(type)));
+    rules: [
+      {
+        isBroken: (_db, after: Changed) =>
+          sql`(${after.parameter("readable")} IS NOT NULL AND ${unreadable(after)} IS NOT NULL)`,
+        reason: (_db, after) => sql`iif(${after.parameter("readable")} IS NULL, NULL, ${unreadable(after)})`,
+        error(c, type) {
+          dropBookmark(c);
+          return lacksScope(c, scopeOf(String(type)));
+        },
       },
-    },
+    ],
     columns: { name: objectName.as("name") },
     // Enabling removes it.
     also: (field) => ({ disabledReason: sql`iif(${field("enabled")}, NULL, ${webhooks.disabledReason})` }),

@@ -14,6 +14,7 @@ const TOOLS: { [name: string]: [scope: string | undefined, kind: "read" | "add" 
   listPets: ["pets:read", "read", { id: ["1", "2"], include: "version" }],
   createPets: ["pets:write", "add", { items: [{ name: "Rex", categoryId: "-7" }] }],
   updatePets: ["pets:write", "change", { items: [{ id: "1", name: "Ada" }] }],
+  importPets: ["pets:write", "change", { items: [{ externalId: "A", name: "Rex", categoryId: "-7" }] }],
   deletePet: ["pets:write", "change", { petId: "4" }],
   listCategories: ["pets:read", "read", {}],
   createCategory: ["pets:write", "add", { name: "Reptiles" }],

@@ -145,11 +145,15 @@ describe("a misstep names its remedy", () => {
       "idempotencyKey has to be 1 to 255 visible ASCII characters, without spaces.",
     ],
     ["cancelOrder", { orderId: "1", idempotencyKey: "x" }, "idempotencyKey is unknown, there is orderId."],
-    ["listPets", { name: "A" }, "name is unknown, there is limit, cursor, sort, include, status, categoryId, id, q."],
+    [
+      "listPets",
+      { name: "A" },
+      "name is unknown, there is limit, cursor, sort, include, status, categoryId, id, q, externalId.",
+    ],
     [
       "createPets",
       { ...NEW, items: [{ ...NEW.items[0], price: 5 }] },
-      "0: price is unknown, there is name, categoryId, status.",
+      "0: price is unknown, there is name, categoryId, status, externalId.",
     ],
     // To sell an animal, and a status that every object has.
     [
@@ -177,7 +181,7 @@ describe("a misstep names its remedy", () => {
     [
       "listPets",
       { price: null },
-      "price is unknown, there is limit, cursor, sort, include, status, categoryId, id, q.",
+      "price is unknown, there is limit, cursor, sort, include, status, categoryId, id, q, externalId.",
     ],
     [
       "listPets",

@@ -9,12 +9,19 @@ export interface NewPet {
   /** Decimal digits, because the model must not round either. */
   categoryId: string;
   status?: Status | undefined;
+  externalId?: string | undefined;
+}
+export interface ImportedPet extends NewPet {
+  externalId: string;
 }
 export interface NewCategory {
   name: string;
   description?: string | undefined;
 }
-export type PetPatch = Partial<NewPet>;
+export interface PetPatch extends Partial<Omit<NewPet, "externalId">> {
+  /** Null removes it. */
+  externalId?: string | null | undefined;
+}
 export interface PetChange extends PetPatch {
   id: number;
   /** The version that the animal has to have. */
@@ -32,8 +39,9 @@ interface Versioned {
   id: number;
   version: number;
 }
-interface Pet extends NewPet, Versioned {
+interface Pet extends Omit<NewPet, "externalId">, Versioned {
   status: Status;
+  externalId: string | null;
 }
 interface Category extends Versioned {
   name: string;
@@ -106,16 +114,19 @@ export class Model {
 
   createPet(given: NewPet, key?: string): Answer {
     return this.#once(key, JSON.stringify(["pet", complete(given)]), () => {
+      if (this.#petOf(given.externalId) !== undefined) return failure(409, "external_id_taken");
       const pet = this.#add(given);
       return { status: 201, body: writePet(pet), etag: '"1"', location: `/v1/pets/${pet.id}` };
     });
   }
 
   createPets(given: NewPet[], key?: string): Answer {
-    return this.#once(key, JSON.stringify(["pets", given.map(complete)]), () => ({
-      status: 201,
-      body: `[${given.map((one) => writePet(this.#add(one))).join()}]`,
-    }));
+    return this.#once(key, JSON.stringify(["pets", given.map(complete)]), () => {
+      const ids = given.map(({ externalId }) => externalId).filter((id) => id !== undefined);
+      if (new Set(ids).size < ids.length) return failure(400, "invalid_request");
+      if (ids.some((id) => this.#petOf(id) !== undefined)) return failure(409, "external_id_taken");
+      return { status: 201, body: `[${given.map((one) => writePet(this.#add(one))).join()}]` };
+    });
   }
 
   createCategory({ name, description }: NewCategory, key?: string): Answer {
@@ -132,7 +143,8 @@ export class Model {
     return this.#once(key, JSON.stringify(["patch pet", id, preconditions, patch]), () => {
       const pet = this.pets.get(id);
       if (pet === undefined) return failure(404, "not_found");
-      if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
+      if (this.#keepsStatus(pet, patch)) return failure(409, "pet_on_order");
+      if (this.#isOfAnother(patch.externalId, id)) return failure(409, "external_id_taken");
       return change(pet, patch, preconditions, writePet, () => this.#record("pet.updated", pet, writePet));
     });
   }
@@ -141,8 +153,10 @@ export class Model {
     return this.#once(key, JSON.stringify(["patch pets", changes]), () => {
       const found = changes.map((change) => ({ ...change, pet: this.pets.get(change.id) }));
       if (found.some(({ pet }) => pet === undefined)) return failure(404, "not_found");
-      const isHeld = ({ id, status }: PetChange) => status !== undefined && this.#orderOf(id)?.status === "placed";
-      if (changes.some(isHeld)) return failure(409, "pet_on_order");
+      if (found.some(({ pet, status }) => this.#keepsStatus(pet as Pet, { status })))
+        return failure(409, "pet_on_order");
+      if (changes.some(({ id, externalId }) => this.#isOfAnother(externalId, id)))
+        return failure(409, "external_id_taken");
       if (found.some(({ pet, version = pet?.version }) => version !== pet?.version))
         return failure(412, "precondition_failed");
       for (const { id, version: _, ...patch } of changes.toSorted((a, b) => a.id - b.id)) {
@@ -152,6 +166,29 @@ export class Model {
       const items = found.map(({ pet }) => writeVersioned(pet as Pet, writePet));
       return { status: 200, body: `[${items.join()}]` };
     });
+  }
+
+  /** Makes animals what another system says. A status that it leaves out stays. */
+  importPets(given: ImportedPet[]): Answer {
+    const found = given.map((item) => ({ item, pet: this.#petOf(item.externalId) }));
+    const isRefused = ({ item: { status }, pet }: (typeof found)[number]) =>
+      pet !== undefined && status !== undefined && status !== pet.status && this.#orderOf(pet.id) !== undefined;
+    if (found.some(isRefused)) return failure(409, "pet_on_order");
+    const results = new Map<Pet, string>();
+    for (const { item, pet } of found) if (pet === undefined) results.set(this.#add(item), "created");
+    for (const { item, pet } of found.toSorted((a, b) => (a.pet?.id ?? 0) - (b.pet?.id ?? 0))) {
+      if (pet === undefined) continue;
+      results.set(pet, "unchanged");
+      change(pet, item, ANY, writePet, () => {
+        results.set(pet, "updated");
+        this.#record("pet.updated", pet, writePet);
+      });
+    }
+    const items = given.map(({ externalId }) => {
+      const pet = this.#petOf(externalId) as Pet;
+      return writeVersioned(pet, writePet).replace(/\}$/, `,"result":"${results.get(pet)}"}`);
+    });
+    return { status: 200, body: `[${items.join()}]` };
   }
 
   patchCategory(id: number, patch: CategoryPatch, preconditions: Preconditions, key?: string): Answer {
@@ -341,6 +378,21 @@ export class Model {
     return [...this.orders.values()].find((order) => order.petId === petId && order.status !== "cancelled");
   }
 
+  #petOf(externalId: string | undefined): Pet | undefined {
+    return [...this.pets.values()].find((pet) => pet.externalId === externalId);
+  }
+
+  #isOfAnother(externalId: string | null | undefined, id: number): boolean {
+    const pet = this.#petOf(externalId ?? undefined);
+    return pet !== undefined && pet.id !== id;
+  }
+
+  /** Whether an order refuses a patch: a placed one each that names the status, a shipped one each that changes it. */
+  #keepsStatus(pet: Pet, { status }: PetPatch): boolean {
+    const order = this.#orderOf(pet.id);
+    return status !== undefined && order !== undefined && (order.status === "placed" || status !== pet.status);
+  }
+
   #isTaken(name: string, by?: number): boolean {
     return [...this.categories.values()].some((category) => category.name === name && category.id !== by);
   }
@@ -359,7 +411,12 @@ export class Model {
 /** No preconditions. */
 const ANY: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-const complete = ({ name, categoryId, status = "available" }: NewPet) => ({ name, categoryId, status });
+const complete = ({ name, categoryId, status = "available", externalId }: NewPet) => ({
+  name,
+  categoryId,
+  status,
+  externalId: externalId ?? null,
+});
 
 function get<Row extends Versioned>(
   row: Row | undefined,
@@ -416,8 +473,9 @@ export function failure(status: number, code: string): Answer {
   return { status, body: code };
 }
 
-export function writePet({ id, name, categoryId, status }: Pet): string {
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+export function writePet({ id, name, categoryId, status, externalId }: Pet): string {
+  const more = externalId === null ? "" : `,"externalId":${JSON.stringify(externalId)}`;
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"${more}}`;
 }
 
 export function writeCategory({ id, name, description }: Category): string {

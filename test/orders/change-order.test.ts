@@ -207,9 +207,11 @@ describe("an order and its animal agree", () => {
   });
 
   // Promise: orders-hold-the-animal, states-of-an-order
-  test("an animal that is shipped can change its status, and cannot be deleted", async () => {
+  // Nobody could order it.
+  test("an animal that is shipped cannot change its status, and cannot be deleted", async () => {
     await client.ship(path);
-    expect((await client.patch(`/v1/pets/${petId}`, { status: "pending" })).status).toBe(200);
+    await expectError(await client.patch(`/v1/pets/${petId}`, { status: "available" }), "pet_on_order");
+    expect((await client.patch(`/v1/pets/${petId}`, { status: "sold", name: "Max" })).status).toBe(200);
     await expectError(await client.delete(`/v1/pets/${petId}`), "pet_on_order");
   });
 

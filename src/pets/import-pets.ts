@@ -1,0 +1,43 @@
+import { exists, sql } from "drizzle-orm";
+import * as z from "zod/mini";
+import { upserts } from "../changes/handlers.ts";
+import { compileUpsert } from "../changes/upsert.ts";
+import { guard } from "../http/guard.ts";
+import { int64Field, jsonObject, nameField } from "../http/validation.ts";
+import { lazy } from "../lazy.ts";
+import { createHandlers } from "../operation.ts";
+import { activeOrder } from "../orders/table.ts";
+import { batchOf } from "./batch.ts";
+import { DECIDED, petOnOrder } from "./pet.ts";
+import { externalIdField, pet, statusField } from "./shape.ts";
+import { pets } from "./table.ts";
+
+export const importedPet = lazy(() =>
+  jsonObject({
+    externalId: externalIdField(),
+    name: nameField(),
+    categoryId: int64Field(),
+    status: z.optional(statusField()),
+  }),
+);
+
+export const importedPets = lazy(() => batchOf(importedPet(), "animals", "externalId"));
+
+const upsert = compileUpsert("importPets", pet, {
+  created: "pet.created",
+  updated: "pet.updated",
+  key: "externalId",
+  values: pet.values,
+  defaults: { status: sql`'available'` },
+  // Every item names the category.
+  sets: [["categoryId"], ["categoryId", "status"]],
+  // The other system does not know of the order, and would offer the animal again.
+  rule: {
+    field: "status",
+    isBroken: (db, { value }) =>
+      sql`(${pets.status} IS NOT ${value("status")} AND ${exists(activeOrder(db, pets.id))})`,
+    error: () => petOnOrder(`${DECIDED}. Leave status out.`),
+  },
+});
+
+export const importPets = createHandlers(guard("pets:write"), ...upserts("importPets", importedPets, upsert));
