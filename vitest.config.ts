@@ -9,8 +9,8 @@ import { moduleOf, STATEMENTS, textsOf } from "./scripts/compile-statements.ts";
 // The Worker needs the files of public/ before it starts.
 execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
 
-// A local D1 waits for the disk at every write, which takes half of the time of a test that writes. On Linux, the temporary files
-// of the tests and of their processes therefore go to a folder in memory, if it has room.
+// On Linux, the temporary files of the tests and of their processes go to a folder in memory, if it has room: no write of a local D1 waits
+// for the disk.
 const MEMORY = "/dev/shm";
 const MEMORY_BYTES = 2 ** 30;
 const DISK = tmpdir();
@@ -55,7 +55,7 @@ export default defineConfig({
   test: {
     // The service logs every request. The logs are shown only for failed tests.
     silent: "passed-only",
-    // On a machine with two cores, Vitest would use one, but these tests mostly wait for other processes.
+    // On a machine with two cores, Vitest 5.1.1 would use one, but these tests mostly wait for other processes.
     maxWorkers: 2,
     projects: [
       {
@@ -73,9 +73,9 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          // Starting an isolate for each file would take longer than the tests.
+          // Without the start of an isolate for each file.
           isolate: false,
-          // Bundled into one module each, these load in a third of the time.
+          // Bundled into one module each, these load faster.
           deps: { optimizer: { ssr: { enabled: true, include: PREBUNDLED } } },
           include: ["test/**/*.test.ts"],
           exclude: ["built", "world", "load", "browser", "commands", "third-party", "languages"].map(
@@ -144,7 +144,7 @@ export default defineConfig({
         // npm run test:third-party: tools of others against the bundle. It needs the packages of test/third-party.
         test: {
           name: "third-party",
-          // Deno reads nothing under /dev without all permissions.
+          // Deno reads nothing under /dev without all permissions (its documentation, Security).
           env: { TMPDIR: DISK },
           include: ["test/third-party/**/*.test.ts"],
           globalSetup: ["test/built/build.ts", "test/built/pack.ts"],

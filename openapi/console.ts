@@ -14,7 +14,7 @@ const ENVIRONMENTS = ["local", "staging", "production"];
 
 /**
  * The script with the client and lit-html, for browsers. The library changes only what differs, so that the focus and what a person entered
- * stay. It has 3.9 KiB. preact has 4.6 and wants JSX, and uhtml has 6.4.
+ * stay. It has 3.9 KiB. preact 10.29.8 has 4.4, and uhtml 5.0.9 has 6.3.
  *
  * @throws Error when it is over its budget.
  */

@@ -67,7 +67,7 @@ export interface Parameter {
   example?: unknown;
 }
 
-/** The format says the bounds. Many tools would round them to numbers beyond int64. */
+/** The format says the bounds. A tool that reads JSON into floats would round them to numbers beyond int64. */
 export const INT64: SchemaObject = { type: "integer", format: "int64" };
 /** What the schema of an int64 in a body does not hold. */
 export const ALL_DIGITS =

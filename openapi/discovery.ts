@@ -25,7 +25,7 @@ export function discoveryFiles(introduction: string, start: Guide, guides: Guide
   };
 }
 
-/** Headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy for old browsers. */
+/** Headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy. */
 export const PAGE_HEADERS = {
   // Everything comes from this origin. The script of the renderer sets inline styles.
   "Content-Security-Policy":

@@ -1,6 +1,6 @@
 // What a person does about a request that Cloudflare refused or did not answer. Paths are those of its API, below the account.
 
-/** Permissions of a token by the start of a path, as the dashboard names them. */
+/** Permissions of a token by the start of a path: `x-api-token-group` in Cloudflare's OpenAPI description. */
 const PERMISSIONS: readonly (readonly [path: string, permission: string])[] = [
   ["/d1/", "D1"],
   ["/r2/", "Workers R2 Storage"],
@@ -9,7 +9,7 @@ const PERMISSIONS: readonly (readonly [path: string, permission: string])[] = [
   ["/workers/", "Workers Scripts"],
 ];
 
-/** The code of a token that is no token, for example because it was cut when it was copied. Its status is 400. */
+/** "Invalid request headers", with status 400: a token that is none, for example because it was cut when it was copied. */
 const MALFORMED = 6003;
 
 /** Whether the API refused a request for its token or login. */

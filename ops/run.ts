@@ -1,4 +1,4 @@
-// npm run release, rollback, preview, backup, restore, doctor, webhooks and keys: the commands of operators. What comments say of wrangler: docs/releases.md. `npx node ops/run.ts --help` lists them.
+// npm run release, rollback, preview, backup, restore, doctor, webhooks and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
 import { setGlobalProxyFromEnv } from "node:http";
 import { refuseWindows } from "../scripts/platform.ts";
 import { newProgram, runProgram } from "./program.ts";

@@ -1,5 +1,5 @@
-// npm run pack:renderer -- <version>: packs the browser build of Scalar's API reference into openapi/renderer. Its own package brings 230
-// others (260 MB) that no page loads, and has no copy of its licence. The package is the same on every machine.
+// npm run pack:renderer -- <version>: packs the browser build of Scalar's API reference into openapi/renderer. Its own package brings 270
+// others (1.72.1) that no page loads, and has no copy of its licence. The package is the same on every machine.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -71,7 +71,7 @@ export function serviceUnavailable(cause: unknown): ApiError {
 }
 
 /**
- * Nobody knows whether a change has happened, and a second run would change something. Many libraries repeat what has a `Retry-After`,
+ * Nobody knows whether a change has happened, and a second run would change something. Some libraries repeat what has a `Retry-After` (docs/languages.md),
  * so the response has none.
  */
 export function outcomeUnknown(cause: unknown): ApiError {

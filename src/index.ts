@@ -8,7 +8,7 @@ export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";
 
 const app = createApp();
 
-/** Statements of a run. D1 allows 1,000 per invocation of a Worker, and 50 on the Free plan. */
+/** Statements of a run. An invocation of a Worker may have 1,000, and 50 on the Free plan (D1 documentation, Limits). */
 const MAX_STATEMENTS = 990;
 
 export default {

@@ -2,7 +2,7 @@ import { PetStoreError } from "./error.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The longest time that timers take, about 24 days. */
+/** The longest time that timers take, about 24 days (Node.js documentation, Timers). */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
@@ -23,7 +23,7 @@ export async function limit<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result | undefined> {
   signal?.throwIfAborted();
-  // Not AbortSignal.any(): in Node 20, a signal of the caller that lives long would keep every one made from it.
+  // Not AbortSignal.any(): a signal of the caller that lives long keeps a part of each that has a listener (Node.js 20.20.2 and 24.21.0).
   const controller = new AbortController();
   let end = (): void => {};
   const ended = new Promise<undefined>((resolve) => {
@@ -68,7 +68,7 @@ export async function exchange(
     if (own && !isNetworkFailure(thrown)) throw thrown;
     return fail(thrown);
   }
-  // Not for await: Safari cannot iterate over a stream.
+  // Not for await, which browsers learned late (MDN, ReadableStream).
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];

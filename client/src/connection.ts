@@ -181,7 +181,7 @@ export class Connection {
 
   #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit & { headers: [string, string][] } {
     const all = {
-      // A browser sends its own. The service does not let pages of other sites send another one.
+      // A browser sends its own. Another one asks for a permission (Fetch, CORS), which the service does not give.
       "User-Agent": isBrowser() ? undefined : this.#options.userAgent,
       "x-d1-bookmark": bookmark,
       "Content-Type": body && (method === "PATCH" ? "application/merge-patch+json" : "application/json"),
@@ -190,7 +190,7 @@ export class Connection {
     const present = Object.entries(all)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, checkHeader(name, value)] as [string, string]);
-    // A redirect would take the API key elsewhere, and the service has none.
+    // A redirect could take a request elsewhere, and the service has none.
     return { method, headers: present, redirect: "manual", ...(body && { body: stringifyExact(body) }) };
   }
 

@@ -64,11 +64,11 @@ export async function verifyWebhook(
   const sent = signatures.split(" ").flatMap((one) => (one.startsWith(VERSION) ? [one.slice(VERSION.length)] : []));
   for (const one of [secret].flat()) {
     const secretBytes = bytesOf(one.replace(PREFIX, ""));
-    // Some runtimes take an empty key, with which anybody can sign.
+    // Anybody can sign with an empty key, should a runtime take one.
     if (secretBytes.length === 0) throw new TypeError("A secret has to be whsec_ and base64.");
     const key = await crypto.subtle.importKey("raw", secretBytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     for (const signature of sent) {
-      // It compares in constant time.
+      // Not a comparison of our own, whose time would tell how much is right.
       if (await crypto.subtle.verify("HMAC", key, bytesOf(signature), content))
         return parseExact(new TextDecoder().decode(bytes)) as WebhookEvent;
     }
@@ -84,7 +84,7 @@ function bytesOfBody(body: string | Uint8Array | ArrayBuffer): Uint8Array {
   throw new TypeError("The body has to be as it was received, a text or bytes, before any parser.");
 }
 
-/** Works for every runtime: Uint8Array.fromBase64 is too new. Empty for anything else, which matches nothing. */
+/** Works for every runtime: Node.js 24.21.0 lacks Uint8Array.fromBase64. Empty for anything else, which matches nothing. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

@@ -9,7 +9,7 @@ const [{ createApiReference }, response] = await Promise.all([import(renderer), 
 const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 const base = `${location.origin}/v1`;
 const text = await response.text();
-// Pages without HTTPS have no crypto.randomUUID.
+// Pages without HTTPS have no crypto.randomUUID (W3C Web Cryptography, SecureContext).
 const reference = JSON.parse(
   text
     .replaceAll("{base}", base)

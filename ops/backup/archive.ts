@@ -9,7 +9,7 @@ import type { Line, Table } from "./tables.ts";
 // The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `gzip -dc pets-*.ndjson.gz | openssl dgst -sha256` prints the digest
 // in the manifest.
 
-/** Compressed bytes after which the next file begins: less than the 300 MB that an upload with wrangler may have. */
+/** Compressed bytes after which the next file begins: less than the 300 MiB that wrangler uploads. */
 const FILE_BYTES = 2 ** 27;
 /** Bytes of a line at most: D1 documents no more for a text, and a restore sends a line in brackets. */
 const LINE_BYTES = 2_000_000 - 2;

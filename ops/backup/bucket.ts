@@ -14,7 +14,7 @@ import {
 
 /** Milliseconds for one file: 128 MiB with two megabits a second. */
 const TIMEOUT = 600_000;
-/** The codes of a bucket and of an object that do not exist. */
+/** The codes of a bucket and of an object that do not exist (R2 documentation, Error codes). */
 const NO_BUCKET = 10_006;
 const NO_OBJECT = 10_007;
 

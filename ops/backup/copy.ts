@@ -235,7 +235,7 @@ class Copy {
     const keys = this.#table(KEYS);
     const lastKey = this.#state.last[KEYS];
     const counts = tables.map(
-      // In two parts, because SQLite counts without reading rows only when it does nothing else.
+      // In two parts, because SQLite counts with its opcode Count only when it does nothing else.
       ({ name }) =>
         `SELECT (SELECT count(*) FROM "${name}") AS count, (SELECT CAST(min(id) AS TEXT) FROM "${name}") AS oldest`,
     );

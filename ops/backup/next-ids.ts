@@ -7,7 +7,7 @@ import { SELECT_TIME } from "./tables.ts";
 
 /**
  * A restore adds this to each counter of ids, of the backup or of the data that it replaces, and as much again for each day since the backup.
- * D1 can create fewer rows in a day. So no id is given out again that was given out since the backup, even when the same one is restored
+ * It is 11,574 rows a second. Below that, no id is given out again that was given out since the backup, even when the same one is restored
  * into a second new database. JavaScript holds such ids exactly.
  */
 export const MARGIN = 1_000_000_000n;

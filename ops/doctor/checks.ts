@@ -31,7 +31,7 @@ interface Patient {
 const HOUR = 3_600_000;
 /** Milliseconds. One is made every night. */
 const OLDEST_BACKUP = 30 * HOUR;
-/** Bytes of a database of D1, and the share of them after which somebody has to act. */
+/** Bytes of a database of D1 (its documentation, Limits), and the share of them after which somebody has to act. */
 const LIMIT = 10_000_000_000;
 const FULL = 0.8;
 /** Milliseconds. */

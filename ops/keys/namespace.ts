@@ -69,7 +69,7 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
 
 /** What can be done with a namespace at Cloudflare beside what can be done with every one. */
 export interface RemoteNamespace extends Namespace {
-  /** @param lifetime seconds after which KV removes the entry. Never when undefined. At least 60. */
+  /** @param lifetime seconds after which KV removes the entry. Never when undefined. At least 60 (KV documentation). */
   put(name: string, entry: NewEntry, lifetime?: number): Promise<void>;
   delete(name: string): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { parseKeyRecord, type KeyRecord } from "../../src/auth/key-record.ts";
 import type { Environment } from "../../src/auth/key-format.ts";
 import type { Entry, Namespace } from "./namespace.ts";
 
-/** The longest record that a listing has, in bytes of JSON: the largest metadata that KV takes with a value. */
+/** The longest record that a listing has, in bytes of JSON: the largest metadata of a value (KV documentation, Limits). */
 export const MAX_RECORD_BYTES = 1_024;
 
 /** A key record with its name in KV, the hash of the key. */
@@ -42,8 +42,8 @@ export class KeyStore {
   }
 
   /**
-   * The record behind a name, or undefined when there is none, or none that lets anybody in. KV may show a change to one of value and
-   * listing first, so the record has the changes of both.
+   * The record behind a name, or undefined when there is none, or none that lets anybody in. KV is eventually consistent (its documentation,
+   * How KV works), so the record has the changes of both the value and the listing.
    *
    * @param listing a fresh one.
    */

@@ -3,7 +3,7 @@ import type { Preview } from "./names.ts";
 
 /**
  * What previews add to the ids of staging in wrangler.toml, for the namespaces of counters that all previews share: 1003, 1013 and 1023. Each
- * API key has a counter of its own, and no two limits may share a namespace.
+ * API key has a counter of its own, and no two limits share a namespace.
  */
 const RATE_LIMIT_OFFSET = 2;
 

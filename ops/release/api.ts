@@ -13,11 +13,11 @@ export const ATTEMPTS = 4;
 const PAUSE = 500;
 /** Seconds. A response that asks for a longer wait is a failure. Cloudflare blocks a token for up to five minutes (source: pace.ts). */
 export const LONGEST_WAIT = 10 * 60;
-/** How the API tells that it takes no request of this user or token for some minutes, if it does not say for how many. */
+/** In the message of a 429 that takes no request of this user or token for some minutes, if it does not say for how many. */
 export const BLOCK = /requests per \d+ seconds|throttling your request/i;
 /** Milliseconds by which the clock of this machine may differ from Cloudflare's. */
 const CLOCK_TOLERANCE = 60_000;
-/** Codes of a path that the API does not have, with status 404: they say nothing about the resource. */
+/** "No route" and "Could not route", with status 404: they say nothing about the resource. */
 const NO_ROUTE = [7000, 7003];
 /** Characters of an unexpected body that a message shows. */
 const EXCERPT = 120;
@@ -212,7 +212,7 @@ export class Api {
     });
   }
 
-  /** Compares the clocks by the first response of the API itself. A response with an `Age` is a copy, and its `Date` that of the copy. */
+  /** Compares the clocks by the first response of the API itself. One with an `Age` is a copy (RFC 9111, section 5.1). */
   #compareClocks({ headers }: Response, sent: number, received: number): void {
     const theirs = Date.parse(headers.get("Date") ?? "");
     if (this.#ahead !== undefined || Number.isNaN(theirs) || headers.has("Age")) return;

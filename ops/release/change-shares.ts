@@ -21,7 +21,7 @@ import { smokeTest } from "./smoke-test.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
 
-/** Cloudflare refuses to go back to a version whose secrets are not those of the newest version, unless it is forced (wrangler's source). */
+/** Cloudflare refuses to go back to a version whose secrets are not those of the newest version, unless it is forced (code 10220 in wrangler's source). */
 const OTHER_SECRETS = 10_220;
 const SECRETS_MEANING =
   "has another secret for customer tokens than the newest one, or none. If it is not that of now, the tokens of now end, and those that it signed before are good again until they expire. A leaked one is in use again.";

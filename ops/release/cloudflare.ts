@@ -159,7 +159,7 @@ export class Cloudflare extends Api {
   }
 }
 
-/** Looks for something until it is there, for some seconds: the API may show a change late. */
+/** Looks for something until it is there, for some seconds, in case the API shows it late. */
 export async function eventually<Result>(
   find: () => Promise<Result | undefined>,
   looks = LOOKS,

@@ -61,7 +61,7 @@ export async function query<Row>(cloudflare: Cloudflare, id: string, sql: string
 
 /** The point in the history of the database to which a restore can return. */
 export async function readBookmark(cloudflare: Cloudflare, { uuid, name }: Database): Promise<string> {
-  // A database that was created a moment ago may be in the list before it has a history.
+  // In case a database that was created a moment ago is in the list before it has a history.
   const answer = await eventually(() =>
     cloudflare.get<{ bookmark: string }>(`/d1/database/${uuid}/time_travel/bookmark`),
   );

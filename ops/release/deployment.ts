@@ -43,7 +43,7 @@ export async function listDeployments(cloudflare: Cloudflare, worker: string): P
   return (answer?.deployments ?? []).toSorted((a, b) => b.created_on.localeCompare(a.created_on));
 }
 
-/** The present deployment. The API may show older ones than a known one for some seconds: they are not believed. */
+/** The present deployment. Older ones than a known one are not believed. */
 async function presentDeployment(cloudflare: Cloudflare, worker: string, known: Deployment) {
   return eventually(async () => {
     const [present] = await listDeployments(cloudflare, worker);
@@ -137,7 +137,7 @@ interface PointOfNoReturn {
   /** The state until it is known what happened, and the one with the new version. */
   during: string;
   after: (version: string) => string;
-  /** Whose uploads are not somebody else's: wrangler may have repeated one. */
+  /** Whose uploads are not somebody else's: wrangler repeats one after a 5xx. */
   commit?: string | undefined;
 }
 

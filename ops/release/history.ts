@@ -14,7 +14,7 @@ export interface History {
 /**
  * Reads the history of a Worker from its deployments alone, so that it makes no difference who went back, and how.
  *
- * @param deployments the present one first. The API lists the last ones only, so a place in the list is no age.
+ * @param deployments the present one first. wrangler speaks of the last ten, so a place in the list is no age.
  */
 export async function readHistory(
   cloudflare: Cloudflare,

@@ -12,7 +12,7 @@ export interface TargetOptions {
   otherTokenSecret?: true;
 }
 
-/** Seconds. A deployment takes some to reach every location, and a new key may take more than a minute. */
+/** Seconds. A new key may take more than a minute to reach a location (KV documentation, How KV works). */
 export const DEFAULT_WAIT = 120;
 
 export function targetOptions(): Option[] {

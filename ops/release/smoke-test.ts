@@ -61,7 +61,7 @@ async function look(test: SmokeTest): Promise<string> {
   const health = await request("/health");
   if (health.status !== 200) throw new Error(`GET /health is ${health.status}.`);
   const text = await health.text();
-  // A page of something in between, such as Cloudflare Access.
+  // A page of something in between.
   if (!text.startsWith("{"))
     throw new Error(`GET /health is not of the service, and begins with ${JSON.stringify(text.slice(0, EXCERPT))}.`);
   const { deployment } = JSON.parse(text) as { deployment?: string };

@@ -3,7 +3,7 @@ import { IsolateCache } from "../isolate-cache.ts";
 import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord, recordNameOfHash } from "./key-record.ts";
 
-/** Seconds for which a location caches a KV value: the minimum of KV. It caches misses as well (KV documentation, Workers Binding API). */
+/** Seconds for which a location caches a KV value: the minimum of KV. It caches misses as well (KV documentation, Read key-value pairs). */
 export const KV_CACHE_TTL_SECONDS = 30;
 
 /** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read per request. */

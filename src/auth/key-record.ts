@@ -24,8 +24,7 @@ const isListOfStrings = (value: unknown) => Array.isArray(value) && value.every(
 const isTimestamp = (value: unknown) => toTimestamp(value) !== undefined;
 
 /**
- * The rule of each field. Written by hand, because every cold start reads a record, and building a schema takes five
- * milliseconds.
+ * The rule of each field. Written by hand, because every cold start reads a record, and would wait for the first schema.
  */
 const RULES: { [field in keyof Required<KeyRecord>]: (value: unknown) => boolean } = {
   id: (value) => isString(value) && value !== "",

@@ -115,7 +115,7 @@ async function readToken(signer: Signer, environment: Environment, token: string
   return claims;
 }
 
-/** The bytes of base64url in its one canonical spelling. Both modes of `fromBase64` accept others: padding, white space or stray bits. */
+/** The bytes of base64url in its one canonical spelling. `fromBase64` accepts others: padding, white space or stray bits. */
 function decode(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });

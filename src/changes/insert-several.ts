@@ -106,7 +106,7 @@ export function compileInsertOfSeveral<Body, Table extends Versioned, Field exte
     const refused = rule && { error: (c: Call["c"]) => atPlaces(places, rule.error(c, undefined)) };
     const { changed, entry, replayed } = settle(call, refused, { ...outcome, found: [] });
     if (entry !== undefined) return { response: entry.response, replayed };
-    // RETURNING has no order.
+    // RETURNING has no order (sqlite.org/lang_returning.html, section 3).
     const ascending = changed.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
     return { response: `[${ascending.map(({ response }) => response).join()}]`, replayed };
   };

@@ -93,7 +93,7 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
     const row = { ...values(parameter, db), ...derivedColumns<Column>(resource, parameter) };
     const where = and(from?.where(parameter), keeps(own, db, after(parameter)), isNew);
     const into = db.insert(table);
-    // A SELECT would read one row more than VALUES.
+    // Without a condition, there is nothing to select from.
     if (where === undefined) return into.values(row as never);
     const source = from?.table ?? sql`(SELECT 1)`;
     return into.select(db.select(columnsOf(table, row)).from(source).where(where) as never);

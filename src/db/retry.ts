@@ -1,6 +1,6 @@
 /**
- * The failures that D1 documents as transient, after which the same statement may be sent again. None of them tells whether a
- * write took effect.
+ * The failures after which the same statement may be sent again (D1 documentation, Debug D1 and Retry queries). None of them tells
+ * whether a write took effect.
  */
 const TRANSIENT =
   /Network connection lost|storage caused object to be reset|reset because its code was updated|Cannot resolve D1 DB due to transient issue/;

@@ -33,7 +33,7 @@ export class Session {
   }
 
   /**
-   * Runs a statement that only reads. D1 itself repeats reads that fail for a transient reason. A replica may not have the migrations of
+   * Runs a statement that only reads. D1 itself repeats it after a transient failure (its documentation, Retry queries). A replica may not have the migrations of
    * a release yet, also at the state of a bookmark: then the read is repeated once, on the primary.
    */
   async read<Row>(statement: Statement<Row>): Promise<Row[]> {

@@ -2,7 +2,7 @@
 // read here is again this nothing.
 // oxlint-disable-next-line typescript/no-explicit-any
 const nothing: any = new Proxy(function () {}, {
-  get: (_target, name) => (typeof name === "symbol" ? () => "" : nothing),
+  get: () => nothing,
   apply: () => nothing,
   construct: () => nothing,
 });

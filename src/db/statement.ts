@@ -27,7 +27,7 @@ export type RowOf<Result> = Result extends readonly (infer Row)[] ? Row : never;
 /** A parameter in the SQL of a statement. */
 export const PARAMETER = /:(\w+)/g;
 
-/** The SQL with `?` for each parameter, and the names of the parameters in their order. D1 binds by place only. */
+/** The SQL with `?` for each parameter, and the names of the parameters in their order. D1 binds by place only (its documentation, Prepared statements). */
 function read(name: string): { sql: string; names: string[] } {
   const text = STATEMENTS[name];
   if (text === undefined) throw new Error(`The build has no statement ${name}`);

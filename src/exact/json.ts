@@ -54,7 +54,7 @@ export function toInteger(value: unknown): Int64 | undefined {
 
 /**
  * Whether a value of `parseExact` is a number that a float has probably rounded: it has a fraction or an exponent, and its magnitude is
- * 10^14 or more. Many libraries write an integer that they read into a float with 14 digits and an exponent.
+ * 10^14 or more. Some libraries write an integer that they read into a float with 14 digits and an exponent (docs/guarantees.md).
  */
 export function isFromFloat(value: unknown): boolean {
   const decimal = decimalOf(value);

@@ -87,9 +87,9 @@ function readBody(request: Request, length: string | null): Promise<Uint8Array> 
   if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow()), BODY_TIMEOUT_MILLISECONDS);
-    // Content-Length bounds the body, and reading it at once is cheaper than chunk by chunk.
+    // Content-Length bounds the body, so it may be read at once.
     const reading: Promise<Uint8Array | undefined> = length === null ? readChunks(request) : request.bytes();
-    // Not `finally`, which makes three more promises.
+    // Not `finally`, which makes four more promises.
     reading.then(
       (bytes) => {
         clearTimeout(timer);
@@ -105,7 +105,7 @@ function readBody(request: Request, length: string | null): Promise<Uint8Array> 
 
 /**
  * Returns undefined when the body exceeds the limit, and leaves the rest in the stream. Reads once, however small the chunks
- * are: one read per chunk would let a client spend seconds of CPU.
+ * are: one read per chunk would let a client ask for one per byte.
  */
 async function readChunks({ body }: Request): Promise<Uint8Array | undefined> {
   if (body === null) return new Uint8Array();

@@ -12,7 +12,7 @@ interface Known<Output> {
 }
 
 /**
- * The valid queries of an operation by their text, because validation is the dearest part of a list. Handlers share an output, so it is
+ * The valid queries of an operation by their text, so that most lists validate nothing. Handlers share an output, so it is
  * frozen. An output with an object, a cursor or a list, is not remembered: it differs with almost every request. A new query takes the
  * place of one that nobody has used for a minute, and of no other. So a client that sends many queries cannot push out those of the others.
  */

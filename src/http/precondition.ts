@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 export const MAX_TAGS_LENGTH = 1_000;
 /** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. The document publishes it. */
 export const ENTITY_TAGS =
-  // oxlint-disable-next-line no-control-regex -- `\0` would not compile in Java
+  // oxlint-disable-next-line no-control-regex -- in Java, `\0` begins an octal number (java.util.regex.Pattern)
   /^[\t ,]*(?:W[/])?\x22[^\x00-\x20\x22\x7f]*\x22[\t ]*(?:,[\t ]*(?:(?:W[/])?\x22[^\x00-\x20\x22\x7f]*\x22[\t ]*)?)*$/;
 const OPAQUE_TAG = /"([^"]*)"/g;
 /** A JavaScript number holds 15 digits exactly. */
@@ -60,8 +60,8 @@ function tagsOf(c: Context<AppEnv>, name: string): Tags {
 /**
  * The versions in a list of entity tags, or undefined when it is malformed. A tag in another form matches no version.
  *
- * A leading `W/` is ignored: Cloudflare's edge weakens a tag when it compresses a response, and a weak tag would never match
- * (RFC 9110, section 8.8.3.2). The version is the same in both forms.
+ * A leading `W/` is ignored: Cloudflare weakens the tag of a response that it compresses (cache documentation, Using ETag Headers), and a
+ * weak tag would never match (RFC 9110, section 8.8.3.2). The version is the same in both forms.
  */
 export function parseTags(header: string): Tags {
   if (header === "*") return "*";

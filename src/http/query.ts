@@ -8,7 +8,7 @@ import { lazy } from "../lazy.ts";
 import { KnownQueries } from "./known-queries.ts";
 import { invalid, isList, type Validator } from "./validation.ts";
 
-/** Maximum number of characters of a URL with a query. Decoding a longer query would cost more than the rest of the request. */
+/** Maximum number of characters of a URL with a query. It bounds what decoding costs. */
 export const MAX_URL_LENGTH = 4_096;
 
 /** Maximum number of undeclared parameters in a message. */

@@ -10,7 +10,7 @@ import { noBody } from "./respond.ts";
 
 /**
  * Where clients of `/mcp` look for a sign-in after a 401 (RFC 8414, RFC 9728, OpenID Connect Discovery, and the paths that revision
- * 2025-03-26 of the protocol gives without any metadata), and then show the response.
+ * 2025-03-26 of the protocol gives without any metadata).
  */
 const SIGN_IN =
   /^(?:\/mcp)?\/\.well-known\/(?:oauth-[\w-]+|openid-configuration)(?:\/[\w/]*)?$|^\/(?:authorize|register|token)$/;

@@ -16,7 +16,7 @@ export interface Attempt {
 export const MAX_LENGTH = 255;
 /**
  * The key as is, or as a String of structured fields (RFC 9651, section 3.3.3), the form that the draft specifies. The document
- * publishes this pattern. Generated Python code breaks on a quotation mark in it, so it has `\x22`.
+ * publishes this pattern. `\x22` is a quotation mark that ends no string of generated code.
  */
 export const IDEMPOTENCY_KEY = /^(?:[!#-~][!-~]{0,254}|\x22(?:[!#-\x5b\x5d-~]|\\[\x22\\]){1,255}\x22)$/;
 /** The length of the longest key in its quoted form, with every character escaped. */

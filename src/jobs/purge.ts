@@ -3,7 +3,7 @@ import type { Statement } from "../db/statement.ts";
 import { forgetOldestEvents } from "../feed/purge.ts";
 import { forgetOldestKeys } from "../idempotency/purge.ts";
 
-/** Maximum number of statements in one run. D1 documents 1,000 for an invocation of a Worker, and 50 on the Free plan. */
+/** Maximum number of statements in one run. An invocation of a Worker may have 1,000, and 50 on the Free plan (D1 documentation, Limits). */
 export const MAX_BATCHES = 900;
 
 /** What a run of the job did with a table. */
@@ -47,7 +47,7 @@ export async function forgetOld(
       forgotten[table].finished = true;
       tables = tables.filter((other) => other !== table);
     } catch (error) {
-      // After the limit of the plan, every further statement fails. Another failure meets the first statement of the next run as well.
+      // Perhaps at the limit of the plan. Another failure meets the first statement of the next run as well.
       if (forgotten.keys.count + forgotten.events.count === 0) throw error;
       break;
     }

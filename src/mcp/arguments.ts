@@ -10,7 +10,7 @@ type Path = readonly (string | number)[];
 /** The names of arguments that a message repeats. An API key is longer than any of them. */
 const SHOWN_NAME = /^\w{1,40}$/;
 
-/** The types whose values some clients write as JSON in a text. */
+/** The types whose values may come as JSON in a text. */
 const WRITTEN_AS_TEXT = new Set(["array", "boolean", "integer", "object"]);
 
 /** The value of a text that is JSON, and any other value as it is. */
@@ -82,7 +82,7 @@ export function readArguments({ definition, refused = {} }: Tool, given: JsonObj
       const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
       if (schema === undefined)
         fail([...path, SHOWN_NAME.test(name) ? name : "an argument"], `is unknown, there is ${names}`);
-      // Some clients write null for an argument that they leave out.
+      // Null is taken for an argument that is left out.
       else if (item !== null || typesOf(schema).includes("null")) members[name] = read(schema, item, [...path, name]);
     }
     for (const name of required)

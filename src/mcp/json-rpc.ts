@@ -50,7 +50,7 @@ export function idOf(body: unknown): string | undefined {
 export function messageOf(body: unknown): Message {
   const { jsonrpc, method, params: given, ...rest } = isObject(body) ? body : {};
   const id = idOf(body);
-  // Some clients write null for what they leave out.
+  // Null is taken for what is left out.
   const params = given ?? {};
   const isWhole = jsonrpc === "2.0" && typeof method === "string" && isObject(params);
   if (!isWhole || (id === undefined && "id" in rest)) {

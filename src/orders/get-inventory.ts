@@ -61,7 +61,7 @@ export const selectCount = compile("getInventory.select", (db) =>
 
 /**
  * Milliseconds for which an isolate still returns its last count while one of its requests asks for the next one. A query of D1 ends after
- * 30 seconds, and a client that leaves may end its request before.
+ * 30 seconds (docs/standards.md), and a client that leaves may end its request before.
  */
 const LONGEST_COUNT_MILLISECONDS = 30_000;
 

@@ -37,7 +37,7 @@ export const inventoryColumns = {
 /** The last count of the animals of each status, in one row. It follows from `pets`, so backups leave it out. */
 export const inventory = sqliteTable("inventory", inventoryColumns);
 
-// Each repeats the condition of its index word for word: SQLite uses a partial index only for a query with the same condition.
+// Each repeats the condition of its index word for word, so that SQLite uses it (sqlite.org/partialindex.html, section 3).
 export const isActive = () => sql`${orders.status} <> 'cancelled'`;
 export const isCancelled = () => sql`${orders.status} = 'cancelled'`;
 

@@ -62,7 +62,7 @@ export async function foldNames(
       count += meta.changes;
       after = last.id;
     } catch (error) {
-      // After the limit of the plan, every further statement fails.
+      // Perhaps at the limit of the plan (D1 documentation, Limits).
       if (count === 0) throw error;
       break;
     }

@@ -3,11 +3,11 @@ import type { AppEnv } from "../env.ts";
 import { foldedName, RULES } from "./fold.ts";
 import { termsOfName } from "./terms.ts";
 
-/** Maximum number of animals, or of events, of one step. A step of the index takes the database some 50 ms. */
+/** Maximum number of animals, or of events, of one step. Other queries wait for a step: docs/capacity.md. */
 export const INDEXED_AT_ONCE = 1_000;
 /** Maximum number of statements of a step: its state, its names, and three that write. */
 const STATEMENTS = 5;
-/** Characters of the terms in one parameter, of three bytes each at most. D1 takes 2 MB. */
+/** Characters of the terms in one parameter, of three bytes each at most. D1 documents 2,000,000 bytes (docs/standards.md). */
 const MAX_LENGTH = 600_000;
 
 /** How far the index is, and the first and the last event. */
@@ -86,7 +86,7 @@ export async function indexNames(database: D1Database, statements: number, fewes
       count += rows.length;
     }
   } catch (error) {
-    // After the limit of the plan, every further statement fails.
+    // Perhaps at the limit of the plan (D1 documentation, Limits).
     if (count === 0) throw error;
   }
   return { count, finished: false };

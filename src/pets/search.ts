@@ -96,15 +96,15 @@ export function candidates(
     WORDS.map((name) => sql`instr(text, ${parameter(name)})`),
     sql` AND `,
   );
-  /** Of a long name, code decides: it would take SQL too long to look at many. */
+  /** Of a long name, code decides, so that SQL need not look at many. */
   const contains = sql`(octet_length(text) > ${sql.raw(String(MAX_BYTES))} OR ${words})`;
   const matches = and(filter, or(contains, isIn));
   const row = (part: Candidate["part"], body = pet.body()) =>
     sql`SELECT ${exact(pets.id)} AS id, ${pets.version} AS version, ${body} AS body, ${sql.raw(`'${part}'`)} AS part`;
   const having = (term: SQL) =>
     sql`FROM pets_words WHERE pets_words MATCH ${term} AND rowid ${isAfter} ${cursor} ORDER BY rowid ${order}`;
-  // The name of each source is that of the table, so that the columns have their names. A look into the index of the unfilled rows takes
-  // less time than their condition. Without INDEXED BY, SQLite would read the table in the order of ids.
+  // The name of each source is that of the table, so that the columns have their names. A look into the index of the unfilled rows
+  // is in the place of their condition. Without INDEXED BY, SQLite would read the table in the order of ids.
   const found = sql`WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = ${sql.raw(`'${RULES}'`)} AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - ${sql.raw(String(MAX_CHANGES))}),

@@ -19,7 +19,7 @@ let enabled: { nudgedAt: Map<string, number>; readAt: number } | undefined;
 export function nudgeAfter(c: Context<AppEnv>, now: number): void {
   const age = enabled === undefined ? Infinity : now - enabled.readAt;
   const isFresh = age >= 0 && age < REMEMBERED;
-  // A promise for each change would cost a twentieth of a creation.
+  // Without a promise for each change.
   if (isFresh && enabled?.nudgedAt.values().some((nudgedAt) => isDue(nudgedAt, now)) === false) return;
   c.executionCtx.waitUntil(nudge(c.env, isFresh).catch(() => {}));
 }

@@ -22,7 +22,7 @@ import { MAX_URL_CHARACTERS, receiverUrl } from "./url.ts";
 
 export const MAX_WEBHOOKS = 10;
 export const MAX_TYPES = 100;
-/** Attempts of a webhook at once. An invocation of a Worker has six connections that wait for the headers of a response (platform limit). */
+/** Attempts of a webhook at once. An invocation of a Worker has six connections that wait for the headers of a response (Workers documentation, Limits). */
 export const MAX_CONCURRENCY = 6;
 
 /** Requests as which a creation and a test count: both reach a host whose budget begins with its webhook. */

@@ -7,7 +7,7 @@ import { lifecycle } from "../../src/http/lifecycle.ts";
 import { addNextPage } from "../../src/http/paging.ts";
 import { json } from "../../src/http/respond.ts";
 
-// Workers on Cloudflare get no malformed Host.
+// workerd takes a malformed Host.
 test.each<[origin: string, inLink: string]>([
   ["https://pets.example", "https://pets.example"],
   ["http://[::1]:8787", "http://[::1]:8787"],

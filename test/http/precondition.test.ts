@@ -30,8 +30,8 @@ test.each([
   expect((await ask(value)).status).toBe(200);
 });
 
-// Cloudflare's edge compresses JSON for clients that accept it, and then sends `W/"1"` instead of `"1"`. A client sends back the
-// tag that it received.
+// Cloudflare compresses JSON for clients that accept it, and then sends `W/"1"` for `"1"` (its cache documentation, Using ETag Headers). A
+// client sends back the tag that it received.
 // Promise: lists-of-tags
 test("a tag that the edge has weakened still matches its version", async () => {
   const tag = (await call(path, { key })).headers.get("ETag");

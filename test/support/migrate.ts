@@ -27,5 +27,5 @@ afterEach(({ task }) => {
   task.file.meta.forms = [...seenForms];
 });
 
-// The webhooks of a file would go on, and sometimes keep Vitest from ending.
+// The webhooks of a file would go on.
 afterAll(emptyStorage);
