@@ -20,7 +20,7 @@ const SIZES = [1_000, 1_000_000];
 const FEWEST = 2 * BATCH_SIZE;
 const SAMPLES = 11;
 /** What reads or writes more rows in the large database. docs/capacity.md explains each. */
-const GROWING = ["a search that finds nothing", "an inventory"];
+const GROWING = ["a search that finds nothing", "an inventory", "pages of orders of a day"];
 const INVENTORY = "/v1/store/inventory";
 const JOB = `the hourly job with ${BATCH_SIZE.toLocaleString("en")} old keys and as many events`;
 
@@ -34,6 +34,10 @@ const RARE = { status: "pending", order: "placed", category: 2, animal: BASE + 2
  */
 const COMMON = { category: 1, deleted: 11, ordered: 21, reference: "market" };
 
+/** Days over which the orders were placed. The middle of them is the middle of `DAY`. */
+const ORDER_DAYS = 401;
+const DAY = "createdAfter=2025-07-20T00:00:00Z&createdBefore=2025-07-21T00:00:00Z";
+
 /** A row for each number i. Of `rows` rows, a hundred are rare. */
 const inserts = (rows: number) => [
   `INSERT INTO pets (id, name, category_id, status)
@@ -41,7 +45,8 @@ const inserts = (rows: number) => [
       CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.status}' WHEN i % 2 THEN 'available' ELSE 'sold' END FROM n`,
   `INSERT INTO orders (id, pet_id, status, created_at, ship_date, reference)
     SELECT ${BASE} + i, CASE WHEN i % ${rows / 100} = 1 THEN ${RARE.animal} WHEN i % 2 THEN iif(i % 4 = 1, ${COMMON.deleted}, ${COMMON.ordered}) ELSE ${BASE} + i END,
-      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END, '2026', '2026',
+      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END,
+      strftime('%Y-%m-%dT%H:%M:%fZ', '2025-01-01', i * ${(ORDER_DAYS * 86_400) / rows} || ' seconds'), '2026',
       CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.reference}' WHEN i % 2 THEN '${COMMON.reference}' END FROM n`,
   `INSERT INTO categories (id, name) SELECT ${BASE} + i, 'Kind ' || i FROM n`,
 ];
@@ -83,6 +88,7 @@ const PAGES = (rows: number) => ({
   "orders of a reference": `/store/orders?reference=${COMMON.reference}`,
   "orders of a reference and a status": `/store/orders?reference=${COMMON.reference}&status=cancelled`,
   "orders of a rare reference": `/store/orders?reference=${encodeURIComponent(RARE.reference)}`,
+  "orders of a day": `/store/orders?${DAY}`,
   "orders of an animal with few": `/store/orders?petId=${RARE.animal}`,
 });
 const idsOf = (rows: number) =>

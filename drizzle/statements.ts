@@ -301,134 +301,139 @@ order by "events"."id"
 limit :limit`,
   "listOrders.activeOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and "orders"."id" < :after)
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.activeOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and "orders"."id" > :after)
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
 limit :limit`,
   "listOrders.all.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where "orders"."id" < :after
+where ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore)
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.all.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where "orders"."id" > :after
+where ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore)
 order by "orders"."id" asc
 limit :limit`,
   "listOrders.byCustomer.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'placed' and "orders"."id" < :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and "orders"."id" < :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
 limit :limit`,
   "listOrders.byCustomer.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'placed' and "orders"."id" > :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and "orders"."id" > :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
 limit :limit`,
   "listOrders.byCustomerAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = :status and "orders"."id" < :after)
+where ("orders"."customer" = :customer and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.byCustomerAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = :status and "orders"."id" > :after)
+where ("orders"."customer" = :customer and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
 limit :limit`,
   "listOrders.byPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."id" < :after)
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
 limit :limit`,
   "listOrders.byPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."id" > :after)
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
 limit :limit`,
   "listOrders.byReference.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'placed' and "orders"."id" < :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and "orders"."id" < :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
 limit :limit`,
   "listOrders.byReference.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'placed' and "orders"."id" > :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and "orders"."id" > :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 union all
 select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
 limit :limit`,
   "listOrders.byReferenceAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = :status and "orders"."id" < :after)
+where ("orders"."reference" = :reference and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.byReferenceAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."reference" = :reference and "orders"."status" = :status and "orders"."id" > :after)
+where ("orders"."reference" = :reference and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
 limit :limit`,
   "listOrders.byStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."status" = :status and "orders"."id" < :after)
+where ("orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.byStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."status" = :status and "orders"."id" > :after)
+where ("orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
 limit :limit`,
   "listOrders.cancelledOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
 limit :limit`,
   "listOrders.cancelledOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
-where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
 limit :limit`,
+  "listOrders.lastBefore": `select min(max(last, CAST(:least AS INTEGER)), CAST(:most AS INTEGER)) as "last"
+from (WITH search(last, rest) AS (SELECT 0, max("orders"."id") FROM "orders" UNION ALL
+      SELECT iif((SELECT "orders"."created_at" < :time FROM "orders" WHERE "orders"."id" >= last + rest - rest / 2 ORDER BY "orders"."id" LIMIT 1),
+        last + rest - rest / 2, last), rest / 2 FROM search WHERE rest > 0)
+      SELECT last FROM search WHERE rest = 0) AS search`,
   "listPets.all.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where "pets"."id" < :after

@@ -2,13 +2,14 @@ import type { NewOrder, OrderPatch } from "../client/src/index.ts";
 import { NOTHING, once, patch, post, REMOVE, rows } from "./cost.ts";
 import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, maxAge, referenceOf, removing, sort, target, type Whole } from "./simulated.ts";
+import { etags, fetching, maxAge, placedWithin, referenceOf, removing, sort, target, type Whole } from "./simulated.ts";
 
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 const ORDERS = "/v1/store/orders";
 const SHIP = { status: "shipped" };
 
 const anOrder = async (service: Service) => newOrder(service, await newAnimal(service));
+const timestamp = (at: number) => new Date(Math.floor(at)).toISOString();
 const disturb = () => ({ reference: unique() });
 
 async function cancelled({ send }: Service, { path }: OnceRequest): Promise<["order_cancelled"]> {
@@ -76,7 +77,8 @@ export const orders = {
         } satisfies Whole<NewOrder>;
         return (client) => client.orders.place(order, { idempotencyKey });
       },
-      answer: ({ body, key, token }, model) => model.placeOrder({ ...body, petId: Number(body["petId"]) }, key, token),
+      answer: ({ body, key, token }, model, at) =>
+        model.placeOrder({ ...body, petId: Number(body["petId"]) }, timestamp(at), key, token),
     },
   },
   getOrder: {
@@ -203,8 +205,7 @@ export const orders = {
         } satisfies Whole<OrderPatch>;
         return (client) => client.orders.update(id, patch, { ...versions, idempotencyKey });
       },
-      answer: ({ id, body, met, key }, model, at) =>
-        model.patchOrder(id, body, met, key, new Date(Math.floor(at)).toISOString()),
+      answer: ({ id, body, met, key }, model, at) => model.patchOrder(id, body, met, key, timestamp(at)),
     },
   },
   listOrders: {
@@ -222,6 +223,11 @@ export const orders = {
       "a list of the placed orders with a reference": [rows(2), 200, `${ORDERS}?reference=cart&status=placed`],
       "a list of the orders of a customer": [rows(8), 200, `${ORDERS}?customer=bo&limit=5`],
       "a list of the placed orders of a customer": [rows(6), 200, `${ORDERS}?customer=bo&status=placed&limit=5`],
+      "a list of the orders of a time": [
+        rows(39),
+        200,
+        `${ORDERS}?createdAfter=2020-01-01T00:00:00Z&createdBefore=2100-01-01T00:00:00Z&limit=10`,
+      ],
       "a list with a token": [rows(8), 200, `${ORDERS}?limit=5`, { customer: "bo" }],
     },
     world: {
@@ -233,6 +239,7 @@ export const orders = {
         const query = {
           ...(random.chance(0.3) && { status: random.pick(["placed", "shipped", "cancelled"] as const) }),
           ...(customer === undefined ? random.pick([...filters, ...ofCustomers.slice(0, 2)]) : random.pick(own)),
+          ...placedWithin(random, known),
           ...sort(random),
           ...etags(random),
           limit: random.between(5, 100),
@@ -242,9 +249,14 @@ export const orders = {
       },
       answer({ query, view, token }, model) {
         const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
-        const [status, reference] = [query.get("status") ?? undefined, query.get("reference") ?? undefined];
+        const [status, reference, createdAfter, createdBefore] = [
+          "status",
+          "reference",
+          "createdAfter",
+          "createdBefore",
+        ].map((name) => query.get(name) ?? undefined);
         const customer = token?.customer ?? query.get("customer") ?? undefined;
-        return model.listOrders({ status, petId, reference, customer }, view);
+        return model.listOrders({ status, petId, reference, customer, createdAfter, createdBefore }, view);
       },
     },
   },

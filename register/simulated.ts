@@ -12,6 +12,8 @@ interface Known {
   /** A version that the resource has, or one near it. */
   version: (random: Random, resource: Resource, id: number) => number;
   readonly cursors: readonly string[];
+  /** When orders were placed. */
+  readonly times: readonly string[];
 }
 
 /** What a call has: the client, the chance of its step and what clients know. */
@@ -74,6 +76,16 @@ export const referenceOf = (random: Random) => random.pick(["cart 1", "Ã‰mile ðŸ
 
 /** So few that imports meet. */
 export const externalIdOf = (random: Random) => `SKU-${random.between(1, 25)}`;
+
+/** At, after or before the time of an order that a client knows. */
+const timeOf = (random: Random, { times }: Known) =>
+  times.length > 0 && random.chance(0.3)
+    ? new Date(Date.parse(random.pick(times)) + random.pick([0, 0, 1, -5_000])).toISOString()
+    : undefined;
+export const placedWithin = (random: Random, known: Known) => ({
+  createdAfter: timeOf(random, known),
+  createdBefore: timeOf(random, known),
+});
 
 export const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60, 600]) } : {});
 export const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});

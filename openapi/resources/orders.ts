@@ -20,6 +20,7 @@ import {
   values,
 } from "../describe.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
+import { MAX_URL_LENGTH } from "../../src/http/query.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
@@ -47,6 +48,9 @@ const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: I
 const INVENTORY = { available: 2509, pending: 12, sold: 77 };
 
 const TIME: SchemaObject = { type: "string", format: "date-time", maxLength: 40 };
+/** As long as an address may be. */
+const UTC: SchemaObject = { ...TIME, maxLength: MAX_URL_LENGTH, pattern: "Z$" };
+const IN_UTC = "RFC 3339 in UTC, with `Z`.";
 const petId: SchemaObject = { ...INT64, description: "Identifier of the animal.", examples: [PLACED.petId] };
 const quantity: SchemaObject = {
   ...int32(1, 1),
@@ -159,7 +163,7 @@ export const orders: Resource = {
       summary: "List orders",
       agents: {
         description:
-          "Lists orders, also those of one animal, one reference or one customer, but of one of these. getOrder is for a known id.",
+          "Lists orders, also those of one animal, one reference or one customer, but of one of these, and those of a time. getOrder is for a known id.",
         without: ["include"],
       },
       description:
@@ -178,6 +182,16 @@ export const orders: Resource = {
             "Only the orders of this customer. Not together with `petId` or `reference`. A customer token lists those of its own customer, also without it.",
           schema: { type: "string", ...CUSTOMER_TEXT },
           example: CUSTOMER_ID,
+        },
+        createdAfter: {
+          description: `Only the orders that were placed at this time or later: ${IN_UTC}`,
+          schema: UTC,
+          example: "2026-11-22T00:00:00Z",
+        },
+        createdBefore: {
+          description: `Only the orders that were placed before this time, and not at it: ${IN_UTC} The two together are a day, and the next day begins where it ends.`,
+          schema: UTC,
+          example: "2026-11-23T00:00:00Z",
         },
       },
       success: ok("Orders.", "Orders", [NAMED]),

@@ -16,6 +16,14 @@ export function toTimestamp(value: unknown): string | undefined {
   return timestamp.length === LENGTH ? timestamp : undefined;
 }
 
+/** The first and the last time that sort as texts among the others. */
+export const FIRST = "0000-01-01T00:00:00.000Z";
+export const LAST = "9999-12-31T23:59:59.999Z";
+
+/** A timestamp that is later by so many milliseconds, and not after `LAST`. One before `FIRST` begins with a minus, which sorts before it. */
+export const shifted = (timestamp: string, milliseconds: number): string =>
+  new Date(Math.min(Date.parse(timestamp) + milliseconds, Date.parse(LAST))).toISOString();
+
 /** Date.parse reads 30 February as 2 March. */
 function isDate(date: string): boolean {
   const milliseconds = Date.parse(date);

@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { isFromFloat, toInt64 } from "../exact/json.ts";
 import { isText } from "../exact/text.ts";
+import { shifted, toTimestamp } from "../exact/timestamp.ts";
 import { isName, MAX_NAME_CHARACTERS } from "../name.ts";
 
 /** A validator. Clients send the input type of its schema, and the handler gets the output type. */
@@ -131,6 +132,19 @@ export const int64Parameter = () =>
     (value) => (typeof value === "string" && isInt64(value) ? value : undefined),
     parameterRule(`${INT64}, in decimal digits`),
   );
+
+/** Decimals of a second that a timestamp drops. */
+const FINER = /\.\d{3}\d*[1-9]/;
+
+/**
+ * A bound of times in the query, as a timestamp. It has to be in UTC: a plus in a query is a blank. Times have milliseconds, so that those at or
+ * after a finer bound are those at or after the next millisecond.
+ */
+export const timeParameter = () =>
+  parsed<string, string>((value) => {
+    const timestamp = typeof value === "string" && value.endsWith("Z") ? toTimestamp(value) : undefined;
+    return timestamp !== undefined && FINER.test(value as string) ? shifted(timestamp, 1) : timestamp;
+  }, parameterRule("a time of RFC 3339 in UTC, such as 2026-11-22T09:30:00Z"));
 
 /**
  * A parameter of the query with several values, none of which has a comma. `query` takes it in each form that libraries write.

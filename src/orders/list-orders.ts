@@ -1,15 +1,17 @@
-import { and, eq, type SQL } from "drizzle-orm";
+import { and, eq, gt, gte, lt, lte, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import type { Stored } from "../db/resource.ts";
-import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
+import { inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { withSubqueries } from "../db/subquery.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { FIRST, LAST, shifted } from "../exact/timestamp.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { customerField, int64Parameter, nameField, oneOf, parameterRule } from "../http/validation.ts";
+import { customerField, int64Parameter, nameField, oneOf, parameterRule, timeParameter } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { checkCustomer, type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
@@ -22,6 +24,8 @@ export const listOrdersQuery = lazy(() =>
       petId: z.optional(int64Parameter()),
       reference: z.optional(nameField(parameterRule)),
       customer: z.optional(customerField(parameterRule)),
+      createdAfter: z.optional(timeParameter()),
+      createdBefore: z.optional(timeParameter()),
     })
     .check(({ value: { petId, reference, customer }, issues }) => {
       const refuse = (field: string, others: string) =>
@@ -32,27 +36,46 @@ export const listOrdersQuery = lazy(() =>
     }),
 );
 
-type ByStatus = Bounds & { status: OrderStatus };
-type ByPet = Bounds & { petId: Int64 };
-type ByReference = Bounds & { reference: string };
-type ByCustomer = Bounds & { customer: string };
+/** An id, or the statement that finds it. */
+type Bound = Int64 | Statement<unknown>;
+
+/** The orders of a page: after the first id, up to the last one, from the first time on and before the last one. */
+interface Part {
+  first: Bound;
+  last: Bound;
+  createdAfter: string;
+  createdBefore: string;
+  limit: number;
+}
+type ByStatus = Part & { status: OrderStatus };
+type ByPet = Part & { petId: Int64 };
+type ByReference = Part & { reference: string };
+type ByCustomer = Part & { customer: string };
 
 const hasStatus = (parameter: Parameter<ByStatus>) => eq(orders.status, parameter("status"));
 const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petId"));
 const hasCustomer = (parameter: Parameter<ByCustomer>) => eq(orders.customer, parameter("customer"));
 const hasReference = (parameter: Parameter<ByReference>) => eq(orders.reference, parameter("reference"));
 
+const isWithin = (parameter: Parameter<Part>) =>
+  and(
+    gt(orders.id, parameter("first")),
+    lte(orders.id, parameter("last")),
+    gte(orders.createdAt, parameter("createdAfter")),
+    lt(orders.createdAt, parameter("createdBefore")),
+  );
+
 // Each query reads at most `limit` rows, however deep the page is and however rare matches are.
 const selects = inEachOrder((sort) => {
-  const pageOf = (db: QueryBuilder, parameter: Parameter<Bounds>, ...conditions: SQL[]) =>
-    page(db, parameter, order, and(...conditions, after(orders, parameter, sort)), sort);
-  const inEachStatus = (db: QueryBuilder, parameter: Parameter<Bounds>, condition: SQL) => {
-    const ofStatus = (status: OrderStatus) => and(condition, eq(orders.status, status), after(orders, parameter, sort));
+  const pageOf = (db: QueryBuilder, parameter: Parameter<Part>, ...conditions: SQL[]) =>
+    page(db, parameter, order, and(...conditions, isWithin(parameter)), sort);
+  const inEachStatus = (db: QueryBuilder, parameter: Parameter<Part>, condition: SQL) => {
+    const ofStatus = (status: OrderStatus) => and(condition, eq(orders.status, status), isWithin(parameter));
     const parts = [ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")] as const;
     return mergedPage(db, parameter, order, parts, sort);
   };
   return {
-    all: compile(`listOrders.all.${sort}`, (db, parameter: Parameter<Bounds>) => pageOf(db, parameter)),
+    all: compile(`listOrders.all.${sort}`, (db, parameter: Parameter<Part>) => pageOf(db, parameter)),
     byStatus: compile(`listOrders.byStatus.${sort}`, (db, parameter: Parameter<ByStatus>) =>
       pageOf(db, parameter, hasStatus(parameter)),
     ),
@@ -64,7 +87,7 @@ const selects = inEachOrder((sort) => {
       pageOf(db, parameter, hasPet(parameter), isActive(), hasStatus(parameter)),
     ),
     byPet: compile(`listOrders.byPet.${sort}`, (db, parameter: Parameter<ByPet>) => {
-      const ofPet = (isOne: () => SQL) => and(hasPet(parameter), isOne(), after(orders, parameter, sort));
+      const ofPet = (isOne: () => SQL) => and(hasPet(parameter), isOne(), isWithin(parameter));
       return mergedPage(db, parameter, order, [ofPet(isActive), ofPet(isCancelled)], sort);
     }),
     byReferenceAndStatus: compile(
@@ -86,6 +109,44 @@ const selects = inEachOrder((sort) => {
   };
 });
 
+/** Before the first id, and the last one. */
+const [BEFORE_ALL, LAST_ID] = ["0" as Int64, "9223372036854775807" as Int64];
+/** Ids ascend with time, but for what a clock was set back. */
+const CLOCK_MILLISECONDS = 60_000;
+
+/**
+ * The id of the last order before a time, from `least` to `most`. Times have no index, which would cost each placement a row. A binary search
+ * over the ids reads two rows for each bit of the largest one: a step looks at the first order of the upper half of the ids that are left.
+ */
+const selectLastBefore = compile(
+  "listOrders.lastBefore",
+  (db, parameter: Parameter<{ time: string; least: Int64; most: Int64 }>) => {
+    const upper = sql`last + rest - rest / 2`;
+    const search = sql`(WITH search(last, rest) AS (SELECT 0, max(${orders.id}) FROM ${orders} UNION ALL
+      SELECT iif((SELECT ${orders.createdAt} < ${parameter("time")} FROM ${orders} WHERE ${orders.id} >= ${upper} ORDER BY ${orders.id} LIMIT 1),
+        ${upper}, last), rest / 2 FROM search WHERE rest > 0)
+      SELECT last FROM search WHERE rest = 0) AS search`;
+    const [least, most] = [parameter("least"), parameter("most")].map((id) => sql`CAST(${id} AS INTEGER)`);
+    return db.select({ last: sql`min(max(last, ${least}), ${most})`.as("last") }).from(search);
+  },
+);
+
+/** The part of the orders that a page begins with. Both bounds are one condition each: SQLite uses no second one of a kind. */
+function partOf(filter: Filter): Part {
+  const { createdAfter, createdBefore, sort = "id" } = filter;
+  const { after, limit } = pageBounds(filter);
+  const [least, most] = sort === "id" ? [after, LAST_ID] : [BEFORE_ALL, String(BigInt(after) - 1n) as Int64];
+  const bound = (time: string | undefined, otherwise: Int64, milliseconds: number) =>
+    time === undefined ? otherwise : selectLastBefore({ time: shifted(time, milliseconds), least, most });
+  return {
+    first: bound(createdAfter, least, -CLOCK_MILLISECONDS),
+    last: bound(createdBefore, most, CLOCK_MILLISECONDS),
+    createdAfter: createdAfter ?? FIRST,
+    createdBefore: createdBefore ?? LAST,
+    limit,
+  };
+}
+
 type Filter = z.infer<ReturnType<typeof listOrdersQuery>>;
 
 /**
@@ -101,26 +162,29 @@ function ofCustomer(filter: Filter, customer: string): Filter {
 }
 
 /** The statement for a page, of a customer if there is one. */
-function selectFor(asked: Filter, ofToken: string | null): Statement<Stored<Order>> {
+const selectFor = (filter: Filter, ofToken: string | null): Statement<Stored<Order>> =>
+  withSubqueries(selectPart(filter, ofToken));
+
+function selectPart(asked: Filter, ofToken: string | null): Statement<Stored<Order>> {
   const filter = ofToken === null ? asked : ofCustomer(asked, ofToken);
   const { status, petId, reference, customer, sort = "id" } = filter;
   const select = selects[sort];
-  const bounds = pageBounds(filter);
+  const part = partOf(filter);
   if (customer !== undefined) {
     return status === undefined
-      ? select.byCustomer({ ...bounds, customer })
-      : select.byCustomerAndStatus({ ...bounds, customer, status });
+      ? select.byCustomer({ ...part, customer })
+      : select.byCustomerAndStatus({ ...part, customer, status });
   }
   if (reference !== undefined) {
     return status === undefined
-      ? select.byReference({ ...bounds, reference })
-      : select.byReferenceAndStatus({ ...bounds, reference, status });
+      ? select.byReference({ ...part, reference })
+      : select.byReferenceAndStatus({ ...part, reference, status });
   }
-  if (petId === undefined) return status === undefined ? select.all(bounds) : select.byStatus({ ...bounds, status });
-  if (status === undefined) return select.byPet({ ...bounds, petId });
+  if (petId === undefined) return status === undefined ? select.all(part) : select.byStatus({ ...part, status });
+  if (status === undefined) return select.byPet({ ...part, petId });
   return status === "cancelled"
-    ? select.cancelledOfPet({ ...bounds, petId })
-    : select.activeOfPet({ ...bounds, petId, status });
+    ? select.cancelledOfPet({ ...part, petId })
+    : select.activeOfPet({ ...part, petId, status });
 }
 
 export const listOrders = createHandlers(

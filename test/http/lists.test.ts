@@ -6,6 +6,15 @@ import { key } from "../support/keys.ts";
 // What every list does alike: its orders, and the versions of its items.
 
 const TOTAL = 250;
+/** The orders were placed from this time on, in seconds since the epoch. At some, the clock was nearly a minute behind. */
+const START = 1_800_000_000;
+const at = (seconds: number) => new Date((START + seconds) * 1_000).toISOString();
+const within = (from: number, until: number) =>
+  [
+    `createdAfter=${at(from)}&createdBefore=${at(until)}`,
+    `created_at >= '${at(from)}' AND created_at < '${at(until)}'`,
+  ] as const;
+const [DATED, IS_DATED] = within(20 * 61 - 55, 20 * 212);
 
 beforeAll(async () => {
   const fill = (insert: string) =>
@@ -20,7 +29,7 @@ beforeAll(async () => {
   await fill(
     `INSERT INTO orders (pet_id, status, created_at, ship_date, version, reference, customer)
      SELECT CASE WHEN i % 4 = 0 THEN 1 ELSE i + 1000 END, CASE WHEN i % 4 = 0 THEN 'cancelled' ELSE 'shipped' END,
-       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', i, iif(i % 3 = 0, 'a b', NULL), iif(i % 5 < 2, 'ada', NULL)
+       strftime('%Y-%m-%dT%H:%M:%fZ', ${START} + 20 * i - iif(i % 8 = 5, 55, 0), 'unixepoch'), '2026-01-01T00:00:00.000Z', i, iif(i % 3 = 0, 'a b', NULL), iif(i % 5 < 2, 'ada', NULL)
      FROM n`,
   );
 });
@@ -71,8 +80,23 @@ describe.each([
   ["/v1/store/orders?reference=a%20b&status=cancelled&", "orders WHERE reference = 'a b' AND status = 'cancelled'"],
   ["/v1/store/orders?customer=ada&", "orders WHERE customer = 'ada'"],
   ["/v1/store/orders?customer=ada&status=shipped&", "orders WHERE customer = 'ada' AND status = 'shipped'"],
+  ["/v1/store/orders?createdAfter=2027-01-15T09:00:00Z&", "orders WHERE created_at >= '2027-01-15T09:00'"],
+  ["/v1/store/orders?createdBefore=2027-01-15T08:30:00Z&", "orders WHERE created_at < '2027-01-15T08:30'"],
+  ...[
+    "",
+    "status=cancelled",
+    "petId=1",
+    "petId=1&status=cancelled",
+    "petId=1101&status=shipped",
+    "reference=a%20b",
+    "customer=ada",
+    "customer=ada&status=shipped",
+  ].map((filter): [string, string] => [
+    `/v1/store/orders?${DATED}&${filter}&`,
+    `orders WHERE ${[IS_DATED, ...[...new URLSearchParams(filter)].map(([name, value]) => `${name.replace("petId", "pet_id")} = '${value}'`)].join(" AND ")}`,
+  ]),
 ])("%s", (list, rows) => {
-  const at = ({ id }: Item) => call(`${new URL(list, ORIGIN).pathname}/${id}`, { key });
+  const read = ({ id }: Item) => call(`${new URL(list, ORIGIN).pathname}/${id}`, { key });
 
   // Promise: lists-are-ordered
   test("has every row that the filters let through, by id or the newest first, whatever the size of the page", async () => {
@@ -84,7 +108,7 @@ describe.each([
     for (const limit of [ascending.length < 20 ? 1 : 23, 100])
       expect(await follow(`${list}sort=-id&`, limit)).toEqual(ascending.toReversed());
     for (const item of [...ascending.slice(0, 2), ...ascending.slice(-1)])
-      expect(await (await at(item)).json()).toEqual(item);
+      expect(await (await read(item)).json()).toEqual(item);
   });
 
   // Promise: lists-have-versions
@@ -94,9 +118,41 @@ describe.each([
     expect(versioned.map((item) => ({ ...item, version: undefined }))).toEqual(plain);
     for (const { version } of plain) expect(version).toBeUndefined();
     const [item = expect.unreachable()] = versioned;
-    expect((await at(item)).headers.get("ETag")).toBe(`"${item.version}"`);
+    expect((await read(item)).headers.get("ETag")).toBe(`"${item.version}"`);
     expect(versioned.every(({ version }) => Number.isInteger(version))).toBe(true);
   });
+});
+
+// Promise: orders-of-a-time
+test.each([
+  ["createdAfter=2027-01-15T08:00:20Z&createdBefore=2027-01-15T08:00:40Z", [1]],
+  ["createdAfter=2027-01-15T08:00:20.000Z&createdBefore=2027-01-15T08:00:20.001Z", [1]],
+  ["createdAfter=2027-01-15T08:00:20.0000001Z&createdBefore=2027-01-15T08:00:40.0000001Z", [2]],
+  ["createdAfter=2027-01-15T08:00:20Z&createdBefore=2027-01-15T08:00:20Z", []],
+  ["createdAfter=2027-01-15T08:00:40Z&createdBefore=2027-01-15T08:00:20Z", []],
+  ["createdAfter=9999-12-31T23:59:59.999999Z", []],
+  ["createdBefore=0000-01-01T00:00:00Z", []],
+  ["createdBefore=9999-12-31T23:59:59Z&limit=2", [1, 2]],
+])("%s", async (query, ids) => {
+  const list = (await expectJson(await call(`/v1/store/orders?${query}`, { key }), 200)) as Item[];
+  expect(list.map(({ id }) => id)).toEqual(ids);
+});
+
+// Promise: orders-of-a-time
+test.each([
+  "2027-01-15",
+  "2027-01-15T08:00:00",
+  "2027-01-15T08:00:00%2B00:00",
+  "2027-01-15T08:00:00+00:00",
+  "2027-02-30T08:00:00Z",
+  "1800000000",
+  "now",
+  "",
+])("createdAfter=%s is no time in UTC", async (value) => {
+  for (const name of ["createdAfter", "createdBefore"])
+    expect(await expectError(await call(`/v1/store/orders?${name}=${value}`, { key }), "invalid_request")).toBe(
+      `${name} has to be a time of RFC 3339 in UTC, such as 2026-11-22T09:30:00Z.`,
+    );
 });
 
 // Promise: lists-are-complete

@@ -8,7 +8,11 @@ import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, grantToken } from "../support/keys.ts";
 
 const TOTAL = 20_000;
-const TIME = "'2026-11-22T09:30:00.000Z'";
+/** An order a minute. */
+const TIME = "strftime('%Y-%m-%dT%H:%M:%fZ', 1800000000 + 60 * i, 'unixepoch')";
+const DAY = "createdAfter=2027-01-18T00:00:00Z&createdBefore=2027-01-19T00:00:00Z";
+/** Rows that find both ends of a time among as many orders, and those of two minutes. */
+const ENDS = 2 * (2 * Math.ceil(Math.log2(TOTAL)) + 4) + 2;
 
 let keys: { [owner: string]: string };
 beforeAll(async () => {
@@ -77,6 +81,10 @@ const PAGES: [path: string, query: string, limit?: number, ahead?: number, owner
   // Of three states.
   [ORDERS, "reference=cart+0", 20, 2],
   [ORDERS, "reference=cart", 20, 2],
+  [ORDERS, DAY, 20, ENDS],
+  [ORDERS, `${DAY}&petId=7&status=cancelled`, 20, ENDS],
+  [ORDERS, "createdBefore=2027-01-18T00:00:00Z&reference=cart+0", 20, (3 * ENDS) / 2 + 2],
+  [ORDERS, DAY, 20, 3 * ENDS + 2, "the token of ada"],
   ...["shop", "the token of ada"].flatMap((owner): typeof PAGES =>
     ["", "&status=shipped", "&status=placed"].map((status) => [
       ORDERS,

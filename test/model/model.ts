@@ -51,6 +51,7 @@ interface Category extends Versioned {
 interface Order extends Versioned {
   petId: number;
   status: (typeof ORDER_STATUSES)[number];
+  createdAt: string;
   shipDate: string | null;
   reference: string | null;
   customer: string | null;
@@ -72,9 +73,6 @@ export interface OrderPatch {
   reference?: string | null | undefined;
   customer?: string | null | undefined;
 }
-
-/** Replaces the time of placing an order, in the model and in the responses that are compared with it. */
-export const TIMELESS = "a time";
 
 /** The parts of a response that a client sees. */
 export interface Answer {
@@ -213,7 +211,7 @@ export class Model {
     return this.#remove("category.deleted", this.categories, id, preconditions);
   }
 
-  placeOrder({ petId, reference, ...more }: NewOrder, key?: string, token?: Token): Answer {
+  placeOrder({ petId, reference, ...more }: NewOrder, createdAt: string, key?: string, token?: Token): Answer {
     const customer = token?.customer ?? more.customer;
     return this.#once(key, JSON.stringify(["order", petId, reference, customer]), () => {
       const pet = this.pets.get(petId);
@@ -224,6 +222,7 @@ export class Model {
         id: ++this.#lastOrder,
         petId,
         status: "placed" as const,
+        createdAt,
         shipDate: null,
         reference: reference ?? null,
         customer: customer ?? null,
@@ -291,8 +290,9 @@ export class Model {
     return customer === undefined || order?.customer === customer ? order : undefined;
   }
 
-  listOrders(filter: Filter<Order>, view: View): string[] {
-    return list(matching(this.orders, filter), view, writeOrder);
+  listOrders({ createdAfter = "", createdBefore = "~", ...filter }: OrderFilter, view: View): string[] {
+    const isWithin = ({ createdAt }: Order) => createdAt >= createdAfter && createdAt < createdBefore;
+    return list(matching(this.orders, filter).filter(isWithin), view, writeOrder);
   }
 
   /** Every animal that matches the filters. */
@@ -431,6 +431,7 @@ function get<Row extends Versioned>(
     : failure(412, "precondition_failed");
 }
 
+type OrderFilter = Filter<Order> & { createdAfter?: string | undefined; createdBefore?: string | undefined };
 type Filter<Row> = { [Name in keyof Row]?: Row[Name] | string | undefined };
 
 /** The rows with the values of a filter that are given. */
@@ -483,11 +484,11 @@ export function writeCategory({ id, name, description }: Category): string {
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
 }
 
-export function writeOrder({ id, petId, status, shipDate, reference, customer }: Order): string {
+export function writeOrder({ id, petId, status, createdAt, shipDate, reference, customer }: Order): string {
   const date = shipDate === null ? "null" : `"${shipDate}"`;
   const more = [
     ...(reference === null ? [] : [`,"reference":${JSON.stringify(reference)}`]),
     ...(customer === null ? [] : [`,"customer":${JSON.stringify(customer)}`]),
   ].join("");
-  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}${more}}`;
+  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${createdAt}","shipDate":${date},"complete":${status === "shipped"}${more}}`;
 }

@@ -16,12 +16,16 @@ export class Known {
 
   /** Cursors of the feed. */
   readonly cursors: string[] = [];
+  /** Of orders. */
+  readonly times: string[] = [];
 
   hear({ path, status = 0, responseHeaders, text = "" }: Exchange): void {
     const [, cursor] = (path.startsWith("/v1/events") && /"cursor":"(\w+)"/.exec(text.slice(-60))) || [];
     if (cursor !== undefined && this.cursors.push(cursor) > REMEMBERED) this.cursors.shift();
     const resource = /^\/v1\/(pets|categories|store\/orders)\b/.exec(path)?.[1] as Resource | undefined;
     if (resource === undefined || status >= 300) return;
+    const time = /"createdAt":"([^"]+)"/.exec(text.slice(0, 200))?.[1];
+    if (time !== undefined && this.times.push(time) > REMEMBERED) this.times.shift();
     const ids = this.#ids[resource];
     for (const [, digits] of text.slice(0, 2_000).matchAll(/\{"id":(\d+)/g)) {
       const id = Number(digits);

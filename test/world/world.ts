@@ -127,8 +127,8 @@ const HAPPENINGS = {
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
-/** The model knows no time of the database, and nothing that clients never see. */
-const UNKNOWN = ["created_at", "folded", "folded_of"];
+/** The model knows nothing that clients never see. */
+const UNKNOWN = ["folded", "folded_of"];
 /** Each table of resources with all of its columns, by their names in the model. Integers are texts, which are exact. */
 const TABLES = Object.fromEntries(
   [pets, categories, orders].map((table) => {
