@@ -3,6 +3,7 @@ import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas3
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
 import { JSON_BODY, MERGE_PATCH } from "../src/http/body.ts";
+import { MAX_NAME_BYTES, MAX_NAMES } from "../src/http/ignored-fields.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_URL_LENGTH } from "../src/http/query.ts";
 
@@ -10,6 +11,9 @@ const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule
 
 /** The address of the next page is that of the request plus a cursor. No parameter becomes longer. */
 const MAX_LINK_LENGTH = MAX_URL_LENGTH + '<&cursor=AAAAAAAAAAKLLL5F>; rel="next"'.length;
+
+/** Each name in quotes, with a percent sign and a comma. */
+const MAX_IGNORED_LENGTH = MAX_NAMES * (MAX_NAME_BYTES + '%"", '.length);
 
 export const headers = {
   "X-Request-Id": header("Identifies this request, also in the service's log.", {
@@ -53,6 +57,11 @@ export const headers = {
   "Idempotency-Replayed": header(
     "Sent when an earlier request with this Idempotency-Key made the change. The response is the one to that request.",
     { type: "string", const: "true" },
+    false,
+  ),
+  "Ignored-Fields": header(
+    "The names in the body that the operation does not know: it has ignored their values. A list of Strings, and of Display Strings for names beyond ASCII (RFC 9651): 20 names at most, each cut after 100 bytes.",
+    { type: "string", pattern: '^%?"', maxLength: MAX_IGNORED_LENGTH },
     false,
   ),
   ETag: header(

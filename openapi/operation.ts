@@ -73,6 +73,7 @@ export function operationObject(operationId: string, operation: Operation, links
   const { preconditions, cacheable, idempotent, withoutDatabase, headers = [] } = route.facts;
   if ((idempotencyKey === undefined) !== (idempotent === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about an Idempotency-Key`);
+  const ignored = body === undefined ? [] : (["Ignored-Fields"] as const);
   const ages = cacheable ? (["Age"] as const) : [];
   const guard = handlers.find((handler) => "scope" in handler);
   if (guard === undefined) throw new Error(`${operationId} has no guard`);
@@ -110,7 +111,7 @@ export function operationObject(operationId: string, operation: Operation, links
       [success.status]: {
         description: success.description,
         headers: {
-          ...headersOf([...(withoutDatabase ? [] : (["x-d1-bookmark"] as const)), ...ages, ...headers]),
+          ...headersOf([...(withoutDatabase ? [] : (["x-d1-bookmark"] as const)), ...ages, ...headers, ...ignored]),
           ...(success.status === 201 && headers.includes("ETag") ? named(operationId, locationHeader(path)) : {}),
           ...announced,
         },

@@ -4,6 +4,8 @@ import { authenticateRequest } from "./authentication.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "../exact/json.ts";
+import { lazy } from "../lazy.ts";
+import { fieldsOf, ignoredFields } from "./ignored-fields.ts";
 import { invalid, type Validator } from "./validation.ts";
 
 /** Maximum number of bytes in a request body. */
@@ -43,12 +45,16 @@ export function jsonBody<Schema extends z.ZodMiniType>(
   schema: () => Schema,
   mediaTypes = JSON_BODY,
 ): Validator<"json", Schema> & { readonly mediaTypes: readonly string[] } {
+  const known = lazy(() => fieldsOf(schema()));
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const bytes = await receiveBody(c, mediaTypes);
     if (bytes instanceof Response) return bytes;
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
-    const result = schema().safeParse(parse(bytes));
+    const body = parse(bytes);
+    const result = schema().safeParse(body);
     if (!result.success) throw invalid(result.error.issues);
+    const ignored = ignoredFields(known(), body as object);
+    if (ignored !== undefined) c.get("headers")["Ignored-Fields"] = ignored;
     c.req.addValidatedData("json", result.data as object);
     return await next();
   };

@@ -5,7 +5,7 @@ import type { AppEnv } from "../env.ts";
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
-    "Accept,Accept-Encoding,Accept-Patch,Accept-Post,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+    "Accept,Accept-Encoding,Accept-Patch,Accept-Post,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Ignored-Fields,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 
 /** Whether a request is a CORS preflight (Fetch, section 3.2.2). */

@@ -19,7 +19,10 @@ export function respondWithError(
   if (c.env.ENVIRONMENT === "local" && code === "unauthorized" && carriesLocalKey(c)) console.warn(LOCAL_HINT);
   const { status } = ERRORS[code];
   c.get("log").errorCode = code;
-  if (retryAfter !== undefined) c.get("headers")["Retry-After"] = String(retryAfter);
+  const headers = c.get("headers");
+  // Nothing came of the other fields either.
+  delete headers["Ignored-Fields"];
+  if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
   return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 

@@ -140,3 +140,15 @@ describe.each(INTEGERS)("$name: $field", ({ name, method, path, field, body }) =
     expect((await send(method, path, sent(digits))).status).not.toBe(400);
   });
 });
+
+// Promise: ignored-fields-are-named
+test.each(OPERATIONS.filter(({ request }) => request.body !== undefined))(
+  "$name names the fields that it ignores, unless it refuses the request",
+  async ({ path, request: { method = "", body } }) => {
+    const items = [body].flat() as object[];
+    const whole = items.map((item) => ({ ...item, sku: 1 }));
+    const response = await send(method, path, Array.isArray(body) ? whole : whole[0]);
+    expect(response.headers.get("Ignored-Fields")).toBe(response.ok ? '"sku"' : null);
+    expect(response.status).not.toBe(400);
+  },
+);

@@ -73,6 +73,17 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     return location ?? request.path;
   }
 
+  /** Beside what the operation knows, in the first and in the last item. */
+  function withOthers(body: object | string): object {
+    if (!Array.isArray(body)) return { ...(body as object), sku: 1, price: 2 };
+    return body.map((item: object, place) => ({
+      ...item,
+      ...(place === 0 && { sku: 1 }),
+      ...(place === body.length - 1 && { price: 2 }),
+    }));
+  }
+
+  // Promise: ignored-fields-are-named
   // Promise: a-patch-is-repeated-once, batches-have-keys, created-once
   // Promise: a-key-belongs-to-one-request, placements-can-be-repeated, retries-get-the-first-response
   // Promise: retries-get-the-first-response
@@ -83,6 +94,10 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     expect(roundTrips).toBe(1);
     await expectReplay((await attempt()).response, first);
     await expectReplay(await once(request.same), first);
+    const others = await once(withOthers(request.body));
+    // Those of its own request.
+    expect([response, others].map(({ headers }) => headers.get("Ignored-Fields"))).toEqual([null, '"sku", "price"']);
+    await expectReplay(others, first);
     expect(await since(key, cursor)).toHaveLength(events);
     const target = targetOf(first);
     // A batch has several, and that of patches has their versions too.

@@ -50,7 +50,39 @@ test("ignores unknown fields, an id among them", async () => {
   const animal = (await expectJson(response, 201)) as { id: number };
   expect(animal).toEqual({ id: expect.any(Number), name: "Rex", categoryId: 7, status: "available" });
   expect(animal.id).not.toBe(999999);
+  expect(response.headers.get("Ignored-Fields")).toBe('"id", "tags", "__proto__"');
   expect(await countPets()).toBe(before + 1);
+});
+
+const numbers = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, i]));
+// Promise: ignored-fields-are-named
+test.each([
+  ["nothing", {}, null],
+  ["quotes and backslashes", { 'a"b\\c': 1, "": 1 }, '"a\\"b\\\\c", ""'],
+  ["characters beyond ASCII", { größe: 1, "%a": 1 }, '%"gr%c3%b6%c3%9fe", "%a"'],
+  ["controls", { 'a\r\nX-Other: 1\t"\\%\u007f': 1 }, '%"a%0d%0aX-Other: 1%09%22\\%25%7f"'],
+  ["a lone surrogate", { "\ud83d": 1 }, '%"%ef%bf%bd"'],
+  ["100 bytes", { ["x".repeat(100)]: 1 }, `"${"x".repeat(100)}"`],
+  ["101 bytes", { ["x".repeat(101)]: 1 }, `"${"x".repeat(97)}..."`],
+  ["a cut inside a character", { ["x".repeat(96) + "🐕"]: 1 }, `%"${"x".repeat(96)}..."`],
+  [
+    "twenty names",
+    numbers(20),
+    Object.keys(numbers(20))
+      .map((name) => `"${name}"`)
+      .join(", "),
+  ],
+  [
+    "more names",
+    numbers(5_000),
+    Object.keys(numbers(20))
+      .map((name) => `"${name}"`)
+      .join(", "),
+  ],
+])("names the fields that it ignores: %s", async (_, more, named) => {
+  const response = await create({ ...more, name: "Rex", categoryId: 7 });
+  await expectJson(response, 201);
+  expect(response.headers.get("Ignored-Fields")).toBe(named);
 });
 
 describe("the name", () => {
