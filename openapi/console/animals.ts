@@ -1,178 +1,195 @@
-// The animals and their categories: search, add, change, delete.
+// The animals and their categories: search, add, sell, change, delete.
 import { html, nothing } from "lit-html";
-import type { Animal, Category, NewPet, PetPatch, PetStatus } from "../../client/src/index.ts";
+import type { Animal, Category, NewPet, PetStoreError } from "../../client/src/index.ts";
 import { fold } from "../../src/pets/fold.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
-import { type Action, addressOf, asks, choice, type Ended, field, type Fields, filters } from "./page.ts";
-import { type Attempt, may, type Once, store } from "./session.ts";
+import { type Action, addressOf, asks, choice, counted, type Column, type Ended, type Fields } from "./page.ts";
+import { filters, input, isLate, refuse } from "./page.ts";
+import { type Attempt, may, type Once, once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
 type Row = Animal & { etag: string };
-type Name = Exclude<keyof Animal, "id">;
-type Values = Pick<Animal, Name>;
+type Versioned = Animal & { version: number };
+type Values = { [Name in Exclude<keyof Animal, "id">]-?: NewPet[Name] };
+type Status = Animal["status"];
 
-const STATUSES: PetStatus[] = ["available", "pending", "sold"];
+const STATUSES: Status[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
+const ALL = ["", "all"];
+const scopes = ["pets:write"] as const;
 /** As many categories as the page knows by name. */
 const MAX_CATEGORIES = 500;
 
 let categories: Category[] = [];
 /** By the text that the search compares. */
 let folded = new Map<string, Category[]>();
+/** Why the last change of several animals left some out, by their ids. */
+const refused = new Map<bigint, string>();
 
-export const animals = tableView<Row>({
+export const animals = tableView<Row & Versioned>({
   title: "Animals",
   kind: "animal",
   isAllowed: () => may("pets:read"),
   async list(signal) {
     await fetchCategories(signal);
+    refused.clear();
     const [q, status, categoryId] = ["q", "status", "category"].map((name) => asks(name) || undefined);
     const number = /^#?(\d{1,18})$/.exec(q ?? "")?.[1];
-    const by = { ...(number ? { id: [number] } : { q }), status: status as PetStatus | undefined, categoryId };
+    const by = { ...(number ? { id: [number] } : { q }), status: status as Status | undefined, categoryId };
     return store.pets.list({ ...by, etags: true, limit: AT_ONCE, sort: "-id" }, { signal }).page();
   },
-  fetch: async (id) => (await store.pets.list({ id: [id], etags: true }).page()).items[0],
+  fetch: (ids) => store.pets.list({ id: ids, etags: true }).all(ids.length),
   head: () => html`
     ${filters("Name or number", "q", [
-      ["Status", "status", STATUS_OPTIONS],
-      ["Category", "category", categories.map(({ id, name }) => [String(id), name])],
+      choice("Status", "status", [ALL, ...STATUS_OPTIONS]),
+      choice("Category", "category", [ALL, ...categories.map(({ id, name }) => [`${id}`, name])]),
     ])}
-    <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>
-  `,
+    <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>`,
   empty() {
     if (["q", "status", "category"].some(asks)) return "No animal is like this.";
     return "The shop has no animals yet. Add the first one, or many from a CSV file.";
   },
   nameOf: ({ name }) => name,
-  viewOf: ({ id, name, categoryId, status }) => html`
+  viewOf: ({ id, name, categoryId, status, externalId }) => html`
     <strong>${name}</strong> <span class="state ${status}">${status}</span>
-    <p>animal ${id} · ${categoryOf(categoryId) ?? `category ${categoryId}`}${mayReadFeed() ? html` · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a>` : nothing}</p>`,
+    <p>animal ${id}${externalId === undefined ? nothing : html` · <b>${externalId}</b>`} · ${nameOfCategory(categoryId)}${mayReadFeed() ? html` · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a>` : nothing}</p>
+    ${refused.has(id) ? html`<p class="error">Not changed: ${refused.get(id)}</p>` : nothing}`,
   actions(row) {
-    if (!may("pets:write")) return [];
-    const question = `Delete ${row.name} (animal ${row.id})? This cannot be undone.`;
-    const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(textOf(fields)), attempt));
+    const { id, name, categoryId, status } = row;
+    const lost = `Its name, its category (${nameOfCategory(categoryId)}), its status (${status}) and its number are lost`;
+    const question = `Delete ${name} (animal ${id})? ${lost}. The number never comes back. Cancelled orders of it keep the number alone. This cannot be undone.`;
+    const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(fields), attempt));
+    const sale = () => [input("Customer (optional)", "customer"), input("Reference (optional)", "reference")];
+    const sold: Action["run"] = (once, fields) => sell(row, once, fields);
+    const selling: Action = { label: "Sell", scopes: ["orders:place"], isPrimary: true, fields: sale, run: sold };
     return [
-      { label: "Change", fields: () => fieldsOf(row), run: save },
-      { label: "Delete", question, run: () => remove(row) },
+      ...(status === "available" ? [selling] : []),
+      { label: "Change", scopes, fields: () => fieldsOf(row), run: save },
+      { label: "Delete", scopes, question, run: () => remove(row) },
     ];
   },
-  adding() {
-    if (!may("pets:write")) return [];
-    return [
-      { label: "Add an animal", isPrimary: true, fields: () => fieldsOf({}), run: add },
-      { label: "Add many from a CSV file", fields: importFields, run: addAll },
-      { label: "Add a category", fields: () => nameField(), run: addCategory },
-    ];
+  together(rows) {
+    const status = () => choice("Status", "status", [["", "as it is"], ...STATUS_OPTIONS], "");
+    const category = () => input("Category, by name or number (empty: as it is)", "category", { list: "categories" });
+    const run: Action["run"] = (_, fields) => changeAll(rows, fields);
+    return [{ label: "Change", scopes, fields: () => [status(), category()], run }];
   },
+  menu: "Add animals or a category",
+  above: () => [
+    { label: "Add an animal", scopes, isPrimary: true, fields: () => fieldsOf({}), run: add },
+    { label: "Add many from a CSV file", scopes, fields: importFields, run: addAll },
+    { label: "Add a category", scopes, fields: () => nameField({}), run: addCategory },
+  ],
 });
 
-const nameField = (name = "") => field("Name", html`<input name="name" required maxlength="255" value=${name} />`);
-
-const categoryField = ({ categoryId }: Partial<Values>) => {
-  const category = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
-  const input = html`<input name="category" list="categories" required maxlength="255" value=${category} />`;
-  return field("Category, by name or number", input);
+const nameField = ({ name }: Partial<Animal>) => input("Name", "name", { value: name, isRequired: true });
+const statusField = ({ status = "available" }: Partial<Animal>) => choice("Status", "status", STATUS_OPTIONS, status);
+const idField = ({ externalId }: Partial<Animal>) =>
+  input("Number in another system (optional)", "externalId", { value: externalId });
+const categoryField = ({ categoryId }: Partial<Animal>) => {
+  const value = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
+  return input("Category, by name or number", "category", { value, isRequired: true, list: "categories" });
 };
-
-/**
- * The fields of an animal: the column of a file, the input of the form that has its name, and the value of what somebody entered there.
- * `read` throws an Error in words. A field of the service that is not here does not compile.
- */
-const FIELDS: {
-  [Field in Name]-?: {
-    column: string;
-    input: (animal: Partial<Values>) => unknown;
-    read: (text: string) => NewPet[Field];
-  };
-} = {
-  name: {
-    column: "name",
-    input: ({ name }) => nameField(name),
-    read(name) {
-      if (name === "") throw new Error("The name is missing.");
-      if (isTooLong(name)) throw new Error("The name has more than 255 characters.");
-      return name;
-    },
-  },
-  categoryId: { column: "category", input: categoryField, read: categoryIdOf },
-  status: {
-    column: "status",
-    input: ({ status }) => choice("Status", "status", STATUS_OPTIONS, status),
-    read(status) {
-      const known = STATUSES.find((known) => known === (status.toLowerCase() || "available"));
-      if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
-      return known;
-    },
-  },
-  externalId: {
-    column: "externalId",
-    input: ({ externalId = "" }) =>
-      field("Number in another system", html`<input name="externalId" maxlength="255" value=${externalId} />`),
-    read(externalId) {
-      if (!/^[!-~]{0,255}$/.test(externalId))
-        throw new Error("The number in another system has blanks, or other characters than ASCII.");
-      return externalId || undefined;
-    },
-  },
-};
-export const COLUMNS = Object.values(FIELDS).map(({ column }) => column);
-
-const fieldsOf = (animal: Partial<Values>) => Object.values(FIELDS).map(({ input }) => input(animal));
-const textOf = (fields: Fields) => (column: string) => (fields as { [name: string]: string })[column] ?? "";
-
+/** The inputs of an animal, the columns of a file, and the values. A value of the service that is not here does not compile. */
+const fieldsOf = (of: Partial<Animal>) => [nameField(of), categoryField(of), statusField(of), idField(of)];
+export const COLUMNS: Column[] = ["name", "category", "status", "externalId"];
 /** @throws Error in words for what somebody entered, in a form or in a file. */
-export const animalOf = (textOf: (column: string) => string): NewPet =>
-  Object.fromEntries(Object.entries(FIELDS).map(([name, { column, read }]) => [name, read(textOf(column))])) as NewPet;
+export const animalOf = ({ name, category, status, externalId }: Record<Column, string>): Values => ({
+  name: nameOf(name),
+  categoryId: categoryIdOf(category),
+  status: statusOf(status),
+  externalId: externalIdOf(externalId),
+});
 
-/** Changes the version that the person saw. */
+/** Changes the version that the person saw. An order of the animal refuses a status, also the same. */
 async function changeTo(row: Row, values: NewPet, attempt?: Attempt): Promise<Ended> {
-  const options = { ...attempt, ifMatch: row.etag };
-  // A field without a value is removed.
-  const patch = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, values[name as Name] ?? null])) as PetPatch;
-  const { animal, etag } = await store.pets.update(row.id, patch, options);
+  const { name, categoryId, status, externalId = null } = values;
+  const patch = { name, categoryId, status: status === row.status ? undefined : status, externalId };
+  const { animal, etag } = await store.pets.update(row.id, patch, { ...attempt, ifMatch: row.etag });
   return { text: `${animal.name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }
 
 const remove = ({ id, name, etag: ifMatch }: Row): Promise<Ended> =>
   store.pets.delete(id, { ifMatch }).then(() => ({ text: `${name} is deleted.` }));
 
-async function add(once: Once, fields: Fields): Promise<Ended> {
-  const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(textOf(fields)), attempt));
-  const undo = () => remove({ ...animal, etag });
-  return { text: `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`, undo };
+/** Changes the versions that the person saw of all animals but those for which the service refuses it: the list says why. */
+async function changeAll(rows: Versioned[], { status, category }: Fields): Promise<Ended> {
+  const patch = {
+    ...(status && { status: statusOf(status) }),
+    ...(category && { categoryId: categoryIdOf(category) }),
+  };
+  if (!status && !category) refuse("Choose a status or a category.");
+  refused.clear();
+  for (let left = rows; left.length > 0;) {
+    const name = left.map(({ id, version }) => `${id} ${version}`).join();
+    const changes = left.map(({ id, version }) => ({ id, version, ...patch }));
+    try {
+      await once(`${status} ${category} ${name}`, (attempt) => store.pets.updateMany(changes, attempt));
+      break;
+    } catch (error) {
+      const { message, done = 0 } = error as PetStoreError;
+      const [, places, why = ""] = /^([\d, ]+): (.*)/.exec(message) ?? [];
+      if (places === undefined) throw error;
+      const out = new Set(places.split(", ").flatMap((place) => left[done + Number(place)]?.id ?? []));
+      for (const id of out) refused.set(id, isLate(error) ? "Somebody else changed it." : why);
+      left = left.slice(done).filter(({ id }) => !out.has(id));
+    }
+  }
+  const text = `${counted(rows.length - refused.size, "animal")} changed.`;
+  if (refused.size === 0) return { text };
+  return { text: `${text} ${counted(refused.size, "animal")} not: the list says why.`, isError: true };
 }
 
-async function addCategory(once: Once, { name }: Fields): Promise<Ended> {
+async function sell({ id: petId, name }: Row, once: Once, fields: Fields): Promise<Ended> {
+  const [reference, customer] = [fields.reference || undefined, fields.customer || undefined];
+  const { order, etag } = await once((attempt) => store.orders.place({ petId, reference, customer }, attempt));
+  const cancelled = () => ({ text: `Order ${order.id} is cancelled.` });
+  const undo = () => store.orders.cancel(order.id, { ifMatch: etag }).then(cancelled);
+  const text = `Order ${order.id} is placed for ${name}. It waits under Orders, to be shipped or cancelled.`;
+  return { text, ...(may("orders:manage") && { undo }) };
+}
+
+const add: Action["run"] = async (once, fields) => {
+  const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(fields), attempt));
+  const text = `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`;
+  return { text, undo: () => remove({ ...animal, etag }) };
+};
+
+const addCategory: Action["run"] = async (once, { name }) => {
   const { category } = await once((attempt) => store.categories.create({ name }, attempt));
   return { text: `${category.name} is category ${category.id}.` };
-}
+};
 
 export async function fetchCategories(signal?: AbortSignal): Promise<void> {
   const named: Category[] = [];
   for await (const category of store.categories.list({ limit: 100 }, { signal }))
     if (named.push(category) === MAX_CATEGORIES) break;
-  categories = named;
-  folded = Map.groupBy(named, ({ name }) => fold(name));
+  [categories, folded] = [named, Map.groupBy(named, ({ name }) => fold(name))];
 }
 
 const categoryOf = (id: bigint): string | undefined => categories.find((category) => category.id === id)?.name;
-
+const nameOfCategory = (id: bigint): string => categoryOf(id) ?? `category ${id}`;
 const isTooLong = (name: string): boolean => [...name].length > 255;
+const nameOf = (text: string): string =>
+  isTooLong(text) ? refuse("The name has more than 255 characters.") : text || refuse("The name is missing.");
+const externalIdOf = (text: string): string | undefined =>
+  /^[!-~]{0,255}$/.test(text)
+    ? text || undefined
+    : refuse(`The externalId ${text} has blanks, or letters beyond ASCII.`);
+/** Nothing is what the service takes for it: a new animal is available, and an old one stays. */
+function statusOf(text: string): Status | undefined {
+  const status = STATUSES.find((known) => known === text.toLowerCase());
+  return text === "" ? undefined : (status ?? refuse(`The status ${text} is none of ${STATUSES.join(", ")}.`));
+}
 
-/**
- * The number of a category. Its exact name goes before names that the search takes for the same.
- *
- * @throws Error in words for a text that is neither the name of one category nor a number.
- */
+/** The number of a category. Its exact name goes before names that the search takes for the same. */
 function categoryIdOf(text: string): bigint {
-  if (text === "") throw new Error("The category is missing.");
+  if (text === "") refuse("The category is missing.");
   // Folding a longer text takes long.
   const same = isTooLong(text) ? [] : (folded.get(fold(text)) ?? []);
   const found = same.find(({ name }) => name === text) ?? same[0];
-  if (same.length > 1 && found?.name !== text)
-    throw new Error(`Several categories are called ${text}. Give the number of one.`);
+  if (same.length > 1 && found?.name !== text) refuse(`Several categories are called ${text}. Give the number of one.`);
   const id = found?.id ?? (/^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined);
-  if (id === undefined || BigInt.asIntN(64, id) !== id) throw new Error(`There is no category ${text}. Add it first.`);
-  return id;
+  return id !== undefined && BigInt.asIntN(64, id) === id ? id : refuse(`There is no category ${text}. Add it first.`);
 }

@@ -1,7 +1,7 @@
 // The feed: what happened, the newest first, and what happens now. Other views read it too.
 import { html, nothing } from "lit-html";
 import type { EventType, PetStoreError, PetStoreEvent } from "../../client/src/index.ts";
-import { addressOf, asks, button, fail, filters, time, update } from "./page.ts";
+import { addressOf, asks, button, choice, fail, filters, time, update } from "./page.ts";
 import { may, store } from "./session.ts";
 import { AT_ONCE, listOf, type View } from "./table.ts";
 
@@ -18,16 +18,18 @@ export const WORDS: Record<EventType, string> = {
   "order.cancelled": "Order cancelled",
   "order.updated": "Order changed",
 };
+export const wordsOf = (type: string): string => WORDS[type as EventType] ?? type;
 /** Requests that a view makes for the past, until somebody reads on. */
 const MAX_REQUESTS = 50;
 
-/** What was read without a gap, from the oldest event on, and how far that is. Each event has the place before its page. */
+/** What was read without a gap, from the oldest event on, each event with the place before its page. */
 export let past: (PetStoreEvent & { before: string | undefined })[] = [];
+/** How far that is, whether it is the end, and the reading that goes on. */
 let place: string | undefined;
-/** What happened since the feed was opened. It stands behind a gap until the past is read to its end. */
+export let isAll = false;
+let reading: Promise<void> | undefined;
+/** What happened since the page was opened. It stands behind a gap until the past is read to its end. */
 const present: PetStoreEvent[] = [];
-/** The readings that go on, and whether the past was read to its end. */
-export let [readings, isAll] = [0, false];
 let [shown, newest] = [AT_ONCE, ""];
 
 /** It has the events that the key may read. */
@@ -44,41 +46,39 @@ export const feed: View = {
     // The present end comes first, so that nothing is missed between it and the past.
     const { cursor } = await store.events.list({ cursor: "latest", signal });
     follow(cursor, signal).catch(fail);
-    await readFeed(signal);
+    await readFeed();
   },
   view() {
     const events = [...allRead().values()].filter(isWanted).toSorted((a, b) => (a.id < b.id ? 1 : -1));
-    const empty = readings > 0 ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
+    const empty = reading ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
     const more = async () => void (shown += AT_ONCE);
+    const last = past.at(-1);
     return html`
-      ${filters("Number of an animal", "animal", [["Type", "type", Object.entries(WORDS)]])}
+      ${filters("Number of an animal", "animal", choice("Type", "type", [["", "all"], ...Object.entries(WORDS)]))}
       <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
-      ${listOf(events.slice(0, shown), rowOf, empty)}
-      ${events.length > shown ? button("more", `Show ${AT_ONCE} more`, more) : nothing}
-      ${restOfFeed()}
-    `;
+      ${listOf(events.slice(0, shown), rowOf, empty)} ${events.length > shown ? button("more", `Show ${AT_ONCE} more`, more) : nothing}
+      ${reading || isAll ? nothing : html`<p><b>This is not all</b>: the feed is read up to ${last ? time(last.timestamp) : "no event yet"}. ${button("read-on", "Read on", () => readFeed())}</p>`}`;
   },
 };
 
-/** Reads on in the past, for some requests or to its end. It may take turns with another reading. */
-export async function readFeed(signal?: AbortSignal, requests = MAX_REQUESTS): Promise<void> {
-  [readings, isAll] = [readings + 1, false];
-  try {
-    for (let request = 0; !isAll && request < requests; request++) {
-      const before = place;
-      const { events, cursor, more } = await store.events.list({ cursor: before, signal });
-      // The other reading was faster.
-      if (before !== place) continue;
-      past.push(...events.map((event) => ({ ...event, before })));
-      [place, isAll] = [cursor, !more];
-      update();
-    }
-  } catch (error) {
-    // The service keeps events for some days: a later reading begins with the oldest one.
-    if ((error as PetStoreError).code === "cursor_expired") [past, place] = [[], undefined];
-    throw error;
-  } finally {
-    readings -= 1;
+/** Reads on in the past, for some requests or to its end, once at a time. */
+export const readFeed = (requests = MAX_REQUESTS): Promise<void> =>
+  (reading ??= readOn(requests).finally(() => {
+    reading = undefined;
+    update();
+  }));
+
+async function readOn(requests: number): Promise<void> {
+  isAll = false;
+  for (let request = 0; !isAll && request < requests; request++) {
+    const before = place;
+    const { events, cursor, more } = await store.events.list({ cursor: before }).catch((error: PetStoreError) => {
+      // The service keeps events for some days: a later reading begins with the oldest one.
+      if (error.code === "cursor_expired") [past, place] = [[], undefined];
+      throw error;
+    });
+    past.push(...events.map((event) => ({ ...event, before })));
+    [place, isAll] = [cursor, !more];
     update();
   }
 }
@@ -90,13 +90,6 @@ async function follow(cursor: string, signal: AbortSignal): Promise<void> {
     newest = events.filter(isWanted).map(textOf).at(-1) ?? newest;
     update();
   }
-}
-
-/** Says when not all was read. */
-export function restOfFeed() {
-  if (readings > 0 || isAll) return nothing;
-  const last = past.at(-1);
-  return html`<p><b>This is not all</b>: the feed is read up to ${last ? time(last.timestamp) : "no event yet"}. ${button("read-on", "Read on", () => readFeed())}</p>`;
 }
 
 function animalOf({ type, data }: PetStoreEvent): bigint | undefined {
@@ -115,7 +108,7 @@ export function textOf({ type, data }: PetStoreEvent): string {
   const of = type.startsWith("pet.") ? "animal" : type.split(".")[0];
   const about = Object.entries({ animal: petId, category: categoryId, reference, customer });
   const said = about.flatMap(([label, value]) => (value === undefined ? [] : `${label} ${value}`));
-  return `${WORDS[type as EventType] ?? type}: ${[`${of} ${id}`, ...said, name, status].filter(Boolean).join(", ")}`;
+  return `${wordsOf(type)}: ${[`${of} ${id}`, ...said, name, status].filter(Boolean).join(", ")}`;
 }
 
 function rowOf(event: PetStoreEvent) {

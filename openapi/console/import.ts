@@ -2,107 +2,131 @@
 import { html, nothing } from "lit-html";
 import { type NewPet, PetStoreError } from "../../client/src/index.ts";
 import { animalOf, COLUMNS, fetchCategories } from "./animals.ts";
-import { act, type Ended, field, update } from "./page.ts";
+import { act, counted, type Ended, type Fields, field, refuse, time, update } from "./page.ts";
 import { isUnanswered, once, store } from "./session.ts";
 
 const MAX_BYTES = 20 * 2 ** 20;
+const [MAX_ROWS, MAX_COLUMNS] = [100_000, 1_000];
 const [SHOWN, MAX_SHOWN] = [5, 100];
+/** With the digest of a file: when this browser added it. */
+const IMPORTED = "petstore-import-";
 /** A large file reaches the rate limit, which passes within a minute. */
 const RETRY = { longestRetryAfter: 60_000, totalTime: 600_000 };
 
 /** What can be added, and what not. */
-let file: { name: string; digest: string; animals: NewPet[]; refused: string[] } | undefined;
+let file: Awaited<ReturnType<typeof check>> | undefined;
 /** How many of them, while they are added. */
 let created: number | undefined;
-
 // With the tab, the key of the attempt would be lost.
 addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
 
-const counted = (count: number, of: string) => `${count} ${of}${count === 1 ? "" : "s"}`;
-
 export function importFields(): unknown {
-  const choose = ({ target }: Event) => act("read", () => read((target as HTMLInputElement).files?.[0]));
+  const choose = ({ target: { files } }: { target: HTMLInputElement }) =>
+    act("read", async () => {
+      file = undefined;
+      file = files?.[0] && (await check(files[0]));
+      return file && { text: `${counted(file.animals.length, "animal")}, ${counted(file.refused.length, "bad row")}.` };
+    });
   const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`;
-  const hint = html`Its first row is <code>${COLUMNS.join()}</code>. Without a status, an animal is available.`;
+  const hint = html`Its first row is <code>${COLUMNS.join()}</code>. The last two may be left out. With an externalId, the animals that the shop has are changed. Without one, they are added again.`;
   return [field("CSV file", input, hint), file ? preview(file) : nothing];
 }
 
-function preview({ name, animals, refused }: NonNullable<typeof file>): unknown {
+function preview({ name, before, animals, refused, ignored }: NonNullable<typeof file>): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
-  return html`
-    <p>${name}: <b>${counted(animals.length, "animal")}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
-    <p><b>${counted(refused.length, "row")}</b> cannot be added.</p>
-    <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map((reason) => html`<li>${reason}</li>`)}</ul>
-    ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}
-  `;
+  return html`<p>${name}: <b>${counted(animals.length, "animal")}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
+    ${before ? html`<p class="error">This browser added this file before, ${time(before)}. Its animals would be there twice. </p>` : nothing}
+    ${ignored.length > 0 ? html`<p>Nobody reads these columns: <b>${ignored.join(", ")}</b></p>` : nothing}
+    <p><b>${counted(refused.length, "row")}</b> cannot be added.</p> <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map((reason) => html`<li>${reason}</li>`)}</ul>
+    ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}`;
 }
 
-async function read(chosen: File | undefined): Promise<Ended> {
-  file = undefined;
-  if (chosen === undefined) return;
-  if (chosen.size > MAX_BYTES) throw new Error("The file has more than 20 MB. Divide it.");
+/** Reads what can be added, why some rows cannot, and which columns nobody reads. */
+async function check(chosen: File) {
+  if (chosen.size > MAX_BYTES) refuse("The file has more than 20 MB. Divide it.");
   const bytes = await chosen.arrayBuffer();
   const text = new TextDecoder().decode(bytes);
-  if (text.includes("\uFFFD")) throw new Error("Save the file as UTF-8 (in Excel: CSV UTF-8).");
-  const [titles = [], ...rows] = parse(text);
-  const columns = titles.map((title) => title.toLowerCase().replace(/^category[ _]?id$/, "category"));
-  if (!columns.includes("name") || !columns.includes("category"))
-    throw new Error("The first row has to name the columns: name and category, and perhaps status.");
+  if (text.includes("\uFFFD")) refuse("Save the file as UTF-8 (in Excel: CSV UTF-8).");
   await fetchCategories();
-  const [animals, refused]: [NewPet[], string[]] = [[], []];
-  for (const [index, row] of rows.entries()) {
+  const rows = rowsOf(text);
+  const titles = rows.next().value ?? [];
+  const plain = titles.map((title) => title.toLowerCase().replaceAll(/(?<=category)[ _]?id$|[ _]/g, ""));
+  const places = COLUMNS.map((column) => [column, plain.indexOf(column.toLowerCase())] as const);
+  const [isNamed, isSorted, , isKeyed] = places.map(([, place]) => place >= 0);
+  if (!isNamed || !isSorted) refuse("The first row has to name the columns: at least name and category.");
+  const [animals, refused, ids]: [NewPet[], string[], Set<unknown>] = [[], [], new Set()];
+  let number = 1;
+  for (const row of rows) {
+    if (++number > MAX_ROWS) refuse(`The file has more than ${counted(MAX_ROWS, "row")}. Divide it.`);
     if (row.every((cell) => cell === "")) continue;
     try {
-      animals.push(animalOf((column) => row[columns.indexOf(column)] ?? ""));
+      const cells = Object.fromEntries(places.map(([column, place]) => [column, row[place] ?? ""]));
+      const animal = animalOf(cells as Fields);
+      if (isKeyed && (!animal.externalId || ids.size === ids.add(animal.externalId).size))
+        refuse("The externalId is missing, or that of an earlier row.");
+      animals.push(animal);
     } catch (error) {
-      refused.push(`Row ${index + 2}: ${(error as Error).message}`);
+      refused.push(`Row ${number}: ${(error as Error).message}`);
     }
   }
   const digest = String(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
-  file = { name: chosen.name, digest, animals, refused };
-  return { text: `${counted(animals.length, "animal")} can be added, and ${counted(refused.length, "row")} cannot.` };
+  const ignored = titles.filter((title, index) => title && !places.some(([, place]) => place === index));
+  const before = isKeyed ? null : localStorage.getItem(IMPORTED + digest);
+  return { name: chosen.name, digest, before, isKeyed, animals, refused, ignored };
 }
 
 /**
  * The rows of a file, as spreadsheets count them. Those of some countries separate by semicolons. A first line `sep=;` is Excel's, which
- * does not show it. Blanks may stand beside quotation marks. Takes linear time.
+ * does not show it. Blanks may stand beside quotation marks. Takes linear time, and no stack.
  */
-function parse(csv: string): string[][] {
+function* rowsOf(csv: string): Generator<string[], undefined> {
   const [line = "", named] = /^"?sep=([^\w" \r\n])"?(?:\r?\n|\r)/i.exec(csv) ?? [];
   const separator = named ?? /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
-  const cell = new RegExp(
-    `(?: *"([^"]*(?:""[^"]*)*)" *|(?! *")([^\\${separator}\\r\\n]*))(\\${separator}|\\r?\\n|\\r|$)`,
-    "y",
-  );
-  cell.lastIndex = line.length;
-  const rows: string[][] = [[]];
-  while (cell.lastIndex < csv.length) {
-    const [, quoted, plain = "", end] = cell.exec(csv) ?? [];
-    if (end === undefined) throw new Error(`Row ${rows.length} has a quotation mark in the wrong place.`);
-    rows.at(-1)?.push((quoted?.replaceAll('""', '"') ?? plain).trim());
-    if (end !== separator) rows.push([]);
+  const delimiter = new RegExp(`\\${separator}|\\r?\\n|\\r|$`, "g");
+  let row: string[] = [];
+  for (let [at, number] = [line.length, 1]; at < csv.length;) {
+    let start = at;
+    while (csv[start] === " ") start += 1;
+    const isQuoted = csv[start] === '"';
+    let close = isQuoted ? csv.indexOf('"', start + 1) : at - 1;
+    // A mark that is doubled is one of the text.
+    while (close > at && csv[close + 1] === '"') close = csv.indexOf('"', close + 2);
+    delimiter.lastIndex = close + 1;
+    const { 0: end, index } = delimiter.exec(csv) as RegExpExecArray;
+    const [quoted, plain] = [csv.slice(start + 1, close), csv.slice(close + 1, index).trim()];
+    if (isQuoted && (close < 0 || plain)) refuse(`Row ${number} has a quotation mark in the wrong place.`);
+    if (row.push(isQuoted ? quoted.replaceAll('""', '"').trim() : plain) > MAX_COLUMNS)
+      refuse(`Row ${number} has more than ${MAX_COLUMNS} columns.`);
+    at = index + end.length;
+    if (end === separator) continue;
+    yield row;
+    [row, number] = [[], number + 1];
   }
-  return rows;
+  yield row;
 }
 
 /** Adds every animal once: without an answer, another try of the same file goes on where this one ended. */
 export async function addAll(): Promise<Ended> {
-  if (!file?.animals.length) throw new Error("Choose a file with animals first.");
+  if (!file?.animals.length) return refuse("Choose a file with animals first.");
   const { animals, digest } = file;
   const onProgress = (progress: { created: number }) => {
     ({ created } = progress);
     update();
   };
   created = 0;
+  const remember = () => localStorage.setItem(IMPORTED + digest, new Date().toISOString());
   try {
     const change = `import ${digest} ${animals.length}`;
     await once(change, (attempt) => store.pets.createMany(animals, { ...attempt, retry: RETRY, onProgress }));
+    remember();
     file = undefined;
     return { text: `Added ${counted(animals.length, "animal")}.` };
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
-    if (file && error instanceof PetStoreError && !isUnanswered(error))
+    if (file && error instanceof PetStoreError && !isUnanswered(error)) {
       file.animals = animals.slice(error.created ?? 0);
+      if (error.created) remember();
+    }
     throw error;
   } finally {
     created = undefined;

@@ -5,7 +5,7 @@ import { feed } from "./feed.ts";
 import { numbers } from "./numbers.ts";
 import { orders } from "./orders.ts";
 import { act, button, fail, field, focusOn, page, submit, update } from "./page.ts";
-import { API_KEY, key, signIn } from "./session.ts";
+import { API_KEY, key, lacks, signIn } from "./session.ts";
 import type { View } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -13,7 +13,6 @@ const VIEWS: Record<string, View> = { orders, animals, feed, webhooks, numbers }
 /** Of the deployment, and the key that its page fills in: that of local development has one. */
 const { environment, key: localKey = "" } = document.documentElement.dataset;
 const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-
 /** Milliseconds. */
 const LIVE = 15_000;
 
@@ -51,32 +50,24 @@ async function enter(apiKey: string): Promise<void> {
 
 page.reload = open;
 page.draw = () => html`
-  <header class="bar">
-    <a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}
-  </header>
+  <header class="bar"><a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}</header>
   ${noticeBar()}
   <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page may be old, and goes on when you are back."}</p>
   <main id="content" tabindex="-1">
     <section ?hidden=${isIn()}>${isIn() ? nothing : signInForm()}</section>
     <section ?hidden=${!isIn()} aria-busy=${isOpening}>
-      <div class="title">
-        <h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1>
-        ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}
-      </div>
-      ${VIEWS[page.name]?.view()}
+      <div class="title"><h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1> ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}</div>
+      ${VIEWS[page.name]?.view() ?? lacks()}
     </section>
   </main>
-`;
+  ${page.paper}`;
 update();
 
 function signedIn(): TemplateResult {
   const link = (name: string) =>
     html`<a href="#${name}" aria-current=${name === page.name ? "page" : nothing}>${VIEWS[name]?.title}</a>`;
   // Forgets the key, and with it all that the page shows.
-  const signOut = async () => {
-    sessionStorage.clear();
-    location.reload();
-  };
+  const signOut = async () => (sessionStorage.clear(), location.reload());
   return html`<nav aria-label="Console">${allowed().map(link)}</nav>
     <span class="key" title="The key ${key?.id} allows ${key?.scopes.join(", ")}">${key?.name} <small>${key?.id}</small></span>
     ${button("sign-out", "Sign out", signOut)}`;
@@ -85,7 +76,8 @@ function signedIn(): TemplateResult {
 function signInForm(): TemplateResult {
   const input = html`<input type="password" id="key" name="key" required autocomplete="off" spellcheck="false" value=${isLoopback ? localKey : ""} />`;
   const hint = "This tab alone keeps it, until you close the tab or sign out. Whoever runs the service gives you one.";
-  return html`<form class="sign-in" @submit=${submit("sign-in", (fields) => enter(fields.key))}>
+  const send = submit("sign-in", (fields) => enter(fields.key).then(() => (lacks() ? { text: lacks() } : undefined)));
+  return html`<form class="sign-in" @submit=${send}>
     <h1>Sign in ${key === undefined ? "to the shop" : "again"}</h1>
     ${field("API key", input, hint)}<button class="primary">Sign in</button>
   </form>`;
@@ -94,17 +86,16 @@ function signInForm(): TemplateResult {
 /** The last outcome. Screen readers read what appears in the two elements, which are always there. */
 function noticeBar(): TemplateResult {
   const { text = "", isError = false, requestId, undo } = page.notice || {};
-  const copy = () => navigator.clipboard.writeText(requestId ?? "").then(() => ({ text: "The request id is copied." }));
   return html`<div class="notices ${isError ? "error" : ""}" ?hidden=${!page.notice && !page.isRetrying}>
     <p role="status">${isError ? "" : text || (page.isRetrying ? "No answer yet. Trying again …" : "")}</p>
     <p role="alert">${isError ? text : ""}</p>
-    ${requestId ? html`<p>Request <code>${requestId}</code> ${button("copy", "Copy the request id", copy)}</p>` : nothing}
+    ${requestId ? html`<p>Request <code>${requestId}</code></p>` : nothing}
     ${undo ? button("undo", "Undo", undo) : nothing} ${page.notice ? button("dismiss", "Dismiss", async () => {}) : nothing}
   </div>`;
 }
 
 addEventListener("hashchange", () => {
-  Object.assign(page, { notice: undefined, question: undefined });
+  Object.assign(page, { notice: undefined, question: undefined, paper: undefined });
   if (isIn()) void open();
 });
 for (const event of ["online", "offline"])

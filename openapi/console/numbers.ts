@@ -1,60 +1,57 @@
-// How many animals there are, and what happened in the last 24 hours.
-import { html, nothing, svg, type TemplateResult } from "lit-html";
-import type { Inventory } from "../../client/src/index.ts";
-import { mayReadFeed, past, readFeed, readings, restOfFeed } from "./feed.ts";
+// How many animals there are, and how many orders were placed in the last days.
+import { html, nothing } from "lit-html";
+import type { Inventory, Order } from "../../client/src/index.ts";
+import { addressOf, counted, dayOf, midnight } from "./page.ts";
 import { may, store } from "./session.ts";
-import type { View } from "./table.ts";
+import { tableOf, type View } from "./table.ts";
 
-const HOUR = 3_600_000;
-const HOURS = 24;
-const hourFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const [DAYS, HOUR] = [7, 3_600_000];
+/** As many orders as the page reads: 100 requests. */
+const MAX_ORDERS = 10_000;
+const STATES = { shipped: "Shipped", placed: "To ship", cancelled: "Cancelled" };
+const named = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
 
 let stock: { inventory: Inventory; age: number } | undefined;
+/** Those of the last days, the newest first. */
+let orders: Order[] = [];
+
+const dayAgo = (days: number) => midnight(dayOf(), -days);
+const meterOf = (of: string, value: number, max: number) =>
+  html`<meter aria-label=${of} max=${Math.max(1, max)} value=${value}></meter>`;
 
 export const numbers: View = {
   title: "Numbers",
   isAllowed: () => may("store:read"),
   async open(signal) {
-    const counting = store.orders.inventory({ signal }).then((counted) => void (stock = counted));
-    await Promise.all([counting, mayReadFeed() && readFeed(signal)]);
+    const found: Order[] = [];
+    const query = { createdAfter: dayAgo(DAYS - 1).toISOString(), sort: "-id", limit: 100 } as const;
+    for await (const order of store.orders.list(query, { signal })) if (found.push(order) === MAX_ORDERS) break;
+    [orders, stock] = [found, await store.orders.inventory({ signal })];
   },
-  view: () => [stock === undefined ? nothing : stockOf(stock), mayReadFeed() ? activity() : nothing],
+  view() {
+    if (!stock) return nothing;
+    const counts = Object.entries(stock.inventory);
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const statuses = counts.map(([status, count]) => [status, count, meterOf(`${status} of all`, count, total)]);
+    const rowOf = (name: unknown, since: Date, before = new Date(Date.now() + HOUR)) => {
+      const [from, to] = [since.toISOString(), before.toISOString()];
+      const own = orders.filter(({ createdAt }) => from <= createdAt && createdAt < to);
+      const states = Object.keys(STATES).map((state) => own.filter(({ status }) => status === state).length);
+      return [name, counted(own.length, "order"), ...states, meterOf("of the 7 days", own.length, orders.length)];
+    };
+    const linkOf = (text: string, from: Date, to = from) =>
+      html`<a href=${addressOf("orders", { state: "all", from: dayOf(from), to: dayOf(to) })}>${text}</a>`;
+    const days = Array.from({ length: DAYS }, (_, ago) => {
+      const start = dayAgo(ago);
+      return rowOf(linkOf(named.format(start), start), start, dayAgo(ago - 1));
+    });
+    const week = rowOf(linkOf("Last 7 days", dayAgo(DAYS - 1), dayAgo(0)), dayAgo(DAYS - 1));
+    const hours = rowOf("Last 24 hours", new Date(Date.now() - 24 * HOUR));
+    return html`<h2>Orders placed</h2>
+      ${orders.length < MAX_ORDERS ? nothing : html`<p><b>This is not all</b>: the last ${counted(MAX_ORDERS, "order")} are counted.</p>`}
+      ${tableOf(["When", "Placed", ...Object.values(STATES), "Share"], [hours, week, ...days])}
+      <p>A day shows its orders, to download or print them.</p>
+      <h2>Animals</h2>${tableOf(["Status", "Animals", "Share"], statuses)}
+      <p><small>${counted(total, "animal")}, counted ${stock.age} seconds ago.</small></p>`;
+  },
 };
-
-function stockOf({ inventory, age }: NonNullable<typeof stock>): TemplateResult {
-  const total = inventory.available + inventory.pending + inventory.sold;
-  const bar = ([status, count]: [string, number]) => html`
-    <li><span class="state ${status}">${status}</span> <b>${count.toLocaleString("en")}</b>
-    <meter aria-label="${status} of all" max=${Math.max(1, total)} value=${count}></meter></li>`;
-  return html`<h2>Animals</h2>
-    <ul class="legend">${Object.entries(inventory).map(bar)}</ul>
-    <p><small>${total.toLocaleString("en")} animals, counted ${age} seconds ago.</small></p>`;
-}
-
-function activity(): TemplateResult {
-  if (readings > 0) return html`<h2>The last 24 hours</h2><p>Reading the feed …</p>`;
-  const first = Math.floor(Date.now() / HOUR) - HOURS + 1;
-  const byHour = Object.groupBy(past, ({ timestamp }) => Math.floor(Date.parse(timestamp) / HOUR));
-  const hours = Array.from({ length: HOURS }, (_, index) => {
-    const events = byHour[first + index] ?? [];
-    const orders = events.filter(({ type }) => type === "order.placed").length;
-    return { start: (first + index) * HOUR, orders, changes: events.length };
-  });
-  const sum = (of: "orders" | "changes") => hours.reduce((sum, hour) => sum + hour[of], 0).toLocaleString("en");
-  const text = `${sum("orders")} orders placed and ${sum("changes")} changes in all`;
-  const top = Math.max(1, ...hours.map(({ changes }) => changes));
-  const bar = (hour: number, share: number, kind: string) =>
-    svg`<rect class=${kind} x=${hour + 0.05} y=${1 - share} width="0.9" height=${share}></rect>`;
-  return html`<h2>The last 24 hours</h2>
-    <p>${text}.</p>
-    ${restOfFeed()}
-    <svg viewBox="0 0 ${HOURS} 1" preserveAspectRatio="none" role="img" aria-label="${text}, by the hour">
-      ${hours.map(({ orders, changes }, index) => [bar(index, changes / top, "changes"), bar(index, orders / top, "orders")])}
-    </svg>
-    <p class="title"><small>24 hours ago</small><small>now</small></p>
-    <ul class="legend"><li><span class="state orders">orders placed</span></li><li><span class="state changes">changes</span></li></ul>
-    <details><summary>As a table</summary>
-      <table><thead><tr><th>Hour</th><th>Orders placed</th><th>Changes</th></tr></thead>
-      <tbody>${hours.map(({ start, orders, changes }) => html`<tr><td>${hourFormat.format(start)}</td><td>${orders}</td><td>${changes}</td></tr>`)}</tbody></table>
-    </details>`;
-}

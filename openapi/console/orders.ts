@@ -1,85 +1,138 @@
-// The orders: those to ship first, each with its animal.
+// The orders: those to ship first, each with its animal. What is found can be downloaded and printed.
 import { html, nothing } from "lit-html";
-import type { Animal, Order, Page } from "../../client/src/index.ts";
+import type { Animal, Order, OrderQuery, Page } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
-import { addressOf, asks, filters, time } from "./page.ts";
+import { addressOf, asks, counted, dayOf, filters, input, midnight, page, refuse, time, update } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
-import { absent, AT_ONCE, tableView } from "./table.ts";
+import { absent, AT_ONCE, tableOf, tableView } from "./table.ts";
 
 type Row = Order & { etag: string };
 
 const STATES = { placed: "To ship", shipped: "Shipped", cancelled: "Cancelled", all: "All" };
 /** What the service takes as a customer, and as a number. */
 const [CUSTOMER, NUMBER] = [/^[!-~]{1,255}$/, /^#?(\d{1,18})$/];
+/** As many orders as a file has, so that the memory has a bound. */
+const MAX_ORDERS = 20_000;
+/** As spreadsheets read a time. */
+const moment = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
+const ZONE = moment.resolvedOptions().timeZone;
+const COLUMNS = ["order", "status", `placed (${ZONE})`, `shipped (${ZONE})`, "animal", "name", "customer", "reference"];
 
 const animals = new Map<bigint, Animal>();
 
-const stateAsked = () => (asks("state") in STATES ? asks("state") : "placed") as keyof typeof STATES;
+function stateAsked(): keyof typeof STATES {
+  const state = asks("state") || (asks("from") + asks("to") ? "all" : "placed");
+  return state in STATES ? (state as "all") : "placed";
+}
 
 export const orders = tableView<Row>({
   title: "Orders",
   kind: "order",
   isAllowed: () => may("store:read"),
   isLive: () => asks("find") === "",
-  async list(signal) {
-    if (asks("find") !== "") return search(asks("find"), signal);
-    const state = stateAsked();
-    const [status, sort] = [state === "all" ? undefined : state, state === "placed" ? "id" : "-id"] as const;
-    return store.orders.list({ status, sort, limit: AT_ONCE, etags: true }, { signal }).page();
-  },
-  fetch: (id) => store.orders.get(id).then(({ order, etag }) => ({ ...order, etag })),
-  async complete(rows) {
-    if (!may("pets:read")) return;
-    for await (const animal of store.pets.list({ id: rows.map(({ petId }) => petId) })) animals.set(animal.id, animal);
-  },
+  list: (signal) => asked(AT_ONCE, signal),
+  fetch: ([id = 0n]) => fetchOrder(id),
+  complete: fetchAnimals,
   head() {
-    const shown = asks("find") === "" ? stateAsked() : undefined;
-    const tab = ([state, text]: [string, string]) =>
-      html`<a href=${addressOf("orders", { state })} aria-current=${state === shown ? "page" : nothing}>${text}</a>`;
-    return html`${filters("Number, reference or customer", "find")}
-      <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>`;
+    const [find, from, to, today] = [asks("find"), asks("from"), asks("to"), dayOf()];
+    const tab = (text: string, query: object, isShown: boolean) =>
+      html`<a href=${addressOf("orders", query)} aria-current=${isShown ? "page" : nothing}>${text}</a>`;
+    const states = Object.entries(STATES).map(([state, text]) =>
+      tab(text, { state, from, to }, find === "" && state === stateAsked()),
+    );
+    const day = (label: string, name: string) => input(label, name, { type: "date", value: asks(name) });
+    return html`${filters("Number, reference or customer", "find", [day("From", "from"), day("To", "to")])}
+      <nav class="tabs" aria-label="State">${states} ${tab("Today", { state: "all", from: today, to: today }, from === today && to === today)}</nav>`;
+  },
+  menu: "Sell, download or print",
+  above() {
+    const title = ["Orders", asks("find") || STATES[stateAsked()], asks("from"), asks("to")].filter(Boolean).join(" ");
+    const sell = async () => void (location.hash = addressOf("animals", { status: "available" }));
+    return [
+      { label: "Sell an animal", scopes: ["orders:place", "pets:read"], isPrimary: true, run: sell },
+      { label: "Download as CSV", run: async () => download(title, await sheet()) },
+      { label: "Print", run: async () => toPaper(title, await sheet()) },
+    ];
   },
   empty() {
     if (asks("find")) return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
     if (stateAsked() !== "placed") return "There is none.";
-    return html`No order waits. Orders come from the shop's own program. Is the shop new? <a href="#animals">Add its animals first</a>.`;
+    return html`No order waits. Orders come from the shop's own program, or from you, who sell an animal. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },
   viewOf({ id, petId, status, reference, customer, createdAt, shipDate }) {
-    const animal = animals.get(petId);
-    const { name } = animal ?? { name: `Animal ${petId}` };
+    const { name, status: now } = animals.get(petId) ?? { name: `Animal ${petId}`, status: "deleted" };
     return html`
       <strong>Order ${id}</strong> <span class="state ${status}">${status}</span>
-      ${mayReadFeed() ? html`<a href=${addressOf("feed", { animal: petId })}>${name}</a>` : name}
-      <small>animal ${petId}${animal ? `, ${animal.status}` : may("pets:read") ? ", deleted" : ""}</small>
-      <p>
-        ${reference === undefined ? nothing : html`Reference <b>${reference}</b> · `}${customer === undefined ? nothing : html`Customer <a href=${addressOf("orders", { find: customer })}>${customer}</a> · `}
-        placed ${time(createdAt)}${shipDate === null ? nothing : html` · shipped ${time(shipDate)}`}
-      </p>`;
+      ${mayReadFeed() ? html`<a href=${addressOf("feed", { animal: petId })}>${name}</a>` : name} <small>animal ${petId}${may("pets:read") ? `, ${now}` : ""}</small>
+      <p>${reference === undefined ? nothing : html`Reference <b>${reference}</b> · `}${customer === undefined ? nothing : html`Customer <a href=${addressOf("orders", { find: customer })}>${customer}</a> · `}
+        placed ${time(createdAt)}${shipDate === null ? nothing : html` · shipped ${time(shipDate)}`}</p>`;
   },
   actions({ id, petId, status, customer, etag: ifMatch }) {
-    if (status !== "placed" || !may("orders:manage")) return [];
-    const name = animals.get(petId)?.name;
-    const shipping = `Ship ${name ?? "Animal"} (animal ${petId})${customer ? ` for customer ${customer}` : ""}?`;
-    const cancelling = `Cancel order ${id}? Animal ${petId}${name ? ` (${name})` : ""} can then be sold again.`;
+    if (status !== "placed") return [];
+    const name = animals.get(petId)?.name ?? "Animal";
+    const shipping = `Ship ${name} (animal ${petId})${customer ? ` for customer ${customer}` : ""}? This cannot be undone.`;
+    const cancelling = `Cancel order ${id}? ${name} (animal ${petId}) can then be sold again. This cannot be undone.`;
     const done = (state: string) => () => ({ text: `Order ${id} is ${state}.` });
     const ship = (attempt: Attempt) => store.orders.ship(id, { ...attempt, ifMatch }).then(done("shipped"));
     const cancel = () => store.orders.cancel(id, { ifMatch }).then(done("cancelled"));
+    const scopes = ["orders:manage"] as const;
     return [
-      { label: "Ship", isPrimary: true, question: `${shipping} This cannot be undone.`, run: (once) => once(ship) },
-      { label: "Cancel", question: `${cancelling} This cannot be undone.`, run: cancel },
+      { label: "Ship", scopes, isPrimary: true, question: shipping, run: (once) => once(ship) },
+      { label: "Cancel", scopes, question: cancelling, run: cancel },
     ];
   },
 });
 
-/** The order of a number, those with a reference, and those of a customer: of the last, more on demand. */
-async function search(text: string, signal: AbortSignal): Promise<Partial<Page<Row>>> {
-  const listOf = (by: { reference: string } | { customer: string }) =>
-    store.orders.list({ ...by, limit: AT_ONCE, etags: true, sort: "-id" }, { signal }).page();
+const fetchOrder = (id: bigint): Promise<Row[]> =>
+  store.orders.get(id).then(({ order, etag }) => [{ ...order, etag }], absent);
+
+async function fetchAnimals(rows: Order[]): Promise<void> {
+  if (!may("pets:read")) return;
+  for await (const animal of store.pets.list({ id: rows.map(({ petId }) => petId) })) animals.set(animal.id, animal);
+}
+
+/** What the address asks for: the orders of a state, or that of a number, those with a reference, and those of a customer. */
+async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<Row>>> {
+  const [text, state, from, to] = [asks("find"), stateAsked(), asks("from"), asks("to")];
+  const createdAfter = from ? midnight(from).toISOString() : undefined;
+  const createdBefore = to ? midnight(to, 1).toISOString() : undefined;
+  const listOf = (by: OrderQuery) =>
+    store.orders.list({ createdAfter, createdBefore, limit, etags: true, sort: "-id", ...by }, { signal }).page();
+  if (text === "") return listOf(state === "all" ? {} : { status: state, sort: state === "placed" ? "id" : "-id" });
   const number = NUMBER.exec(text)?.[1];
   const [order, named, own] = await Promise.all([
-    number === undefined ? undefined : orders.fetch(BigInt(number)).catch(absent),
+    number === undefined ? [] : fetchOrder(BigInt(number)),
     listOf({ reference: text }),
     CUSTOMER.test(text) ? listOf({ customer: text }) : undefined,
   ]);
-  return { ...own, items: [...(order ? [order] : []), ...named.items, ...(own?.items ?? [])] };
+  return { ...own, items: [...order, ...named.items, ...(own?.items ?? [])] };
+}
+
+/** A row for each order that the address asks for. */
+async function sheet(): Promise<string[][]> {
+  const found = new Map<bigint, Order>();
+  for (let part: Partial<Page<Row>> | undefined = await asked(100); part; part = await part.next?.()) {
+    await fetchAnimals(part.items ?? []);
+    for (const order of part.items ?? []) found.set(order.id, order);
+    if (found.size > MAX_ORDERS) refuse(`There are more than ${counted(MAX_ORDERS, "order")}. Choose fewer days.`);
+  }
+  return [...found.values()].map(({ id, status, createdAt, shipDate, petId, customer = "", reference = "" }) => {
+    const times = [createdAt, shipDate].map((at) => (at === null ? "" : moment.format(new Date(at))));
+    return [`${id}`, status, ...times, `${petId}`, animals.get(petId)?.name ?? "", customer, reference];
+  });
+}
+
+/** Makes a CSV file (RFC 4180). Its mark tells Excel that it is UTF-8. Spreadsheets take a cell for a formula that begins like one. */
+function download(name: string, rows: string[][]): void {
+  const cellOf = (text: string) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
+  const lines = [COLUMNS, ...rows].map((row) => `${row.map(cellOf).join()}\r\n`);
+  const href = URL.createObjectURL(new Blob(["\uFEFF", ...lines], { type: "text/csv" }));
+  Object.assign(document.createElement("a"), { href, download: `${name}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+function toPaper(title: string, rows: string[][]): void {
+  page.paper = html`<section class="paper"><h1>${title}</h1>${tableOf(COLUMNS, rows)}</section>`;
+  update();
+  print();
 }

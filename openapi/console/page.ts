@@ -1,34 +1,38 @@
 // What the views share: the address, how something ended, buttons with what they ask, fields and times. Everything that is done runs here.
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { PetStoreError } from "../../client/src/index.ts";
-import { API_KEY, isUnanswered, type Once, once } from "./session.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { API_KEY, isUnanswered, may, type Once, once } from "./session.ts";
 
 /** How something ended. `undo` takes it back. */
 export type Ended = { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | undefined | void;
 export type Run = () => Promise<Ended>;
 /** What a person entered. Each form has some of them. */
-export type Fields = Record<"key" | "name" | "category" | "status" | "since", string>;
+export type Fields = Record<Column | "key" | "since" | "customer" | "reference", string>;
+export type Column = "name" | "category" | "status" | "externalId";
 
-/** What somebody can do with an element. The question is asked and the fields are filled in first. */
+/** What somebody with the scopes can do with an element. The question is asked and the fields are filled in first. */
 export interface Action {
   label: string;
+  scopes?: readonly Scope[];
   isPrimary?: boolean;
   question?: string;
   fields?: () => unknown;
   run: (once: Once, fields: Fields) => Promise<Ended>;
 }
 
+/** What is shown, what fetches it again, the name of the view, what the address asks of it, and what goes on. */
 export const page = {
-  /** What is shown, and what fetches it again. */
   draw: () => html``,
   reload: async () => {},
-  /** The name of the view, and what the address asks of it. */
   name: "",
   query: new URLSearchParams(),
   notice: undefined as Ended,
   /** `at` is the id of the element that asks. */
   question: undefined as { at: string; form: () => TemplateResult } | undefined,
   isRetrying: false,
+  /** What the printer gets instead of the page. */
+  paper: undefined as TemplateResult | undefined,
 };
 
 export const asks = (name: string): string => page.query.get(name) ?? "";
@@ -36,8 +40,9 @@ export const asks = (name: string): string => page.query.get(name) ?? "";
 export const addressOf = (name: string, query: object): string =>
   `#${name}?${new URLSearchParams(Object.entries(query))}`;
 
-/** That somebody else changed it first. */
-const LATE = new Set<unknown>(["not_found", "precondition_failed", "order_shipped", "order_cancelled"]);
+const LATE = ["not_found", "precondition_failed", "order_shipped", "order_cancelled", "pet_not_available"];
+/** Whether somebody else changed it first. */
+export const isLate = (error: unknown): boolean => LATE.includes((error as PetStoreError).code);
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
 
@@ -46,8 +51,7 @@ export const update = () => void render(page.draw(), root);
 /** Moves the focus to the first of the elements that is there. */
 export function focusOn(...selectors: string[]): void {
   update();
-  const find = (selector: string) => document.querySelector<HTMLElement>(selector) ?? [];
-  selectors.flatMap(find)[0]?.focus();
+  selectors.flatMap((selector) => document.querySelector<HTMLElement>(selector) ?? [])[0]?.focus();
 }
 
 /** Runs what a person asked for, once at a time, and tells how it ended. */
@@ -66,8 +70,7 @@ export function fail(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
   const { message, code, status, requestId, retryAfter = 60, idempotencyKey } = error as PetStoreError;
   let text = message;
-  if (code === "insufficient_scope") text = "Your key may not do this.";
-  else if (code === "rate_limited") text = `Too many requests. Wait ${Math.ceil(retryAfter)} seconds.`;
+  if (code === "rate_limited") text = `Too many requests. Wait ${Math.ceil(retryAfter)} seconds.`;
   else if (code === "network" || code === "timeout") text = "The service did not answer.";
   if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
@@ -77,6 +80,11 @@ export function fail(error: unknown): void {
   }
   page.notice = { text, isError: true, requestId };
   update();
+}
+
+/** Says in words what somebody entered wrong. */
+export function refuse(words: string): never {
+  throw new Error(words);
 }
 
 /** A button, of something that screen readers hear too. While it is at work, it keeps the focus. */
@@ -93,8 +101,8 @@ export const submit = (name: string, run: (fields: Fields) => Promise<Ended>) =>
 
 /** Runs an action on something, and shows how it is then. */
 async function change(run: Run, of: string, show: () => Promise<void>): Promise<Ended> {
-  const ended = await run().catch((error: PetStoreError): Ended => {
-    if (!LATE.has(error.code)) throw error;
+  const ended = await run().catch((error: unknown): Ended => {
+    if (!isLate(error)) throw error;
     const text = `Meanwhile, ${of || "it"} was changed by somebody else, or by your try before. You see it as it is now.`;
     return { text: `${text} Nothing more was changed.`, isError: true };
   });
@@ -104,14 +112,15 @@ async function change(run: Run, of: string, show: () => Promise<void>): Promise<
   return undo ? { ...ended, undo: () => change(undo, of, show) } : ended;
 }
 
+export const isAllowed = ({ scopes = [] }: Action): boolean => scopes.every(may);
+
 /** The buttons of the element `at`, or what one of them asks. A question that failed stays. */
 export function actionsOf(at: string, of: string, actions: Action[], show: () => Promise<void>, version = "") {
   if (page.question?.at === at) return page.question.form();
-  const buttons = actions.map(({ label, isPrimary, question, fields, run }) => {
+  const buttons = actions.filter(isAllowed).map(({ label, isPrimary, question, fields, run }) => {
     const from = `${at}-${label.toLowerCase().replaceAll(" ", "-")}`;
-    const key = (entered: Fields) => `${from} ${version} ${JSON.stringify(entered)}`;
     const attempt = (entered = {} as Fields) =>
-      change(() => run((send) => once(key(entered), send), entered), of, show);
+      change(() => run((send) => once(`${from} ${version} ${JSON.stringify(entered)}`, send), entered), of, show);
     const close = async () => {
       page.question = undefined;
       focusOn(`#${from}`, `#${at}`, "#title");
@@ -130,43 +139,51 @@ export function actionsOf(at: string, of: string, actions: Action[], show: () =>
       page.question = { at, form };
       focusOn(".question :is(input, select, #confirm)");
     };
-    return button(from, label, question || fields ? ask : () => attempt(), of, isPrimary);
+    return button(from, label, question || fields ? ask : attempt, of, isPrimary);
   });
-  return html`<div class="actions">${buttons}</div>`;
+  return buttons.length === 0 ? nothing : html`<div class="actions">${buttons}</div>`;
 }
 
 export const field = (label: string, input: TemplateResult, hint: unknown = ""): TemplateResult =>
   html`<label><span>${label}</span>${input}<small>${hint}</small></label>`;
 
+type Input = { value?: unknown; type?: string; isRequired?: boolean; list?: string };
+
+export function input(label: string, name: string, { value, type = "text", isRequired, list }: Input = {}) {
+  const box = html`<input type=${type} name=${name} list=${list ?? nothing} ?required=${isRequired} maxlength="255" .value=${`${value ?? ""}`} />`;
+  return field(label, box);
+}
+
 /** @param options values, each with its text. */
-export function choice(label: string, name: string, options: string[][], chosen = ""): TemplateResult {
+export function choice(label: string, name: string, options: string[][], chosen = asks(name)): TemplateResult {
   const optionOf = ([value, text]: string[]) =>
     html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
   return field(label, html`<select name=${name}>${options.map(optionOf)}</select>`);
 }
 
-/** A search and choices. The address keeps what they ask for. */
-export function filters(label: string, name: string, choices: [string, string, string[][]][] = []) {
+/** A search, and what else narrows a list as soon as it is chosen. The address keeps what they ask for. */
+export function filters(label: string, name: string, others: unknown): TemplateResult {
   const find = submit("find", async (fields) => {
     location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
   });
-  const choose = ({ target }: { target: unknown }) =>
-    target instanceof HTMLSelectElement && target.form?.requestSubmit();
+  const choose = ({ target }: { target: HTMLInputElement }) => target.type !== "search" && target.form?.requestSubmit();
   return html`<form class="fields" role="search" @submit=${find} @change=${choose}>
-    ${field(label, html`<input type="search" name=${name} maxlength="255" .value=${asks(name)} />`)}
-    <button class="primary">Find</button>
-    ${choices.map(([label, name, options]) => choice(label, name, [["", "all"], ...options], asks(name)))}
+    ${input(label, name, { type: "search", value: asks(name) })}<button class="primary">Find</button>${others}
   </form>`;
 }
 
-const MINUTES = { day: 1_440, hour: 60 };
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const date = new Intl.DateTimeFormat("sv-SE");
 
-/** How long ago a time was, or how long it takes. A pointer shows the exact time. */
-export function time(timestamp: string): TemplateResult {
-  const minutes = (Date.parse(timestamp) - Date.now()) / 60_000;
-  const [unit, size] = Object.entries(MINUTES).find(([, size]) => Math.abs(minutes) >= size) ?? ["minute", 1];
-  const text = relative.format(Math.trunc(minutes / size), unit as "day");
-  return html`<time datetime=${timestamp} title=${exact.format(new Date(timestamp))}>${text}</time>`;
+/** A time, or a day as 2026-11-28, or when a day begins some days later: all where the browser is. */
+export const time = (at: string): TemplateResult => html`<time datetime=${at}>${exact.format(new Date(at))}</time>`;
+export const dayOf = (time?: Date): string => date.format(time);
+export function midnight(day = dayOf(), later = 0): Date {
+  const start = new Date(`${day}T00:00`);
+  start.setDate(start.getDate() + later);
+  return start;
 }
+
+/** "1 order", "2 orders". */
+export const counted = (count: number, of: string): string =>
+  `${count.toLocaleString("en")} ${of}${count === 1 ? "" : "s"}`;

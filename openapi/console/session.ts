@@ -5,12 +5,27 @@ import { hasScope, type Scope } from "../../src/auth/scopes.ts";
 export const API_KEY = "petstore-console-key";
 /** What the service refuses before it looks at the request. An attempt before may have made the change. */
 const UNANSWERED = new Set([401, 403, 408, 429]);
+/** What the console does with each scope. */
+const USES = [
+  ["store:read", "see orders and numbers"],
+  ["pets:read", "see animals"],
+  ["pets:write", "add and change animals"],
+  ["orders:place", "sell"],
+  ["orders:manage", "ship and cancel orders"],
+  ["events:read", "see what happened"],
+  ["webhooks:manage", "look after webhooks"],
+] as const;
 
 export let key: Key | undefined;
 /** Of the key. Each request sees what the ones before it wrote. */
 export let store: ReturnType<PetStore["session"]>;
-
 export const may = (scope: Scope): boolean => key !== undefined && hasScope(key.scopes, scope);
+
+/** Names the scopes that the key lacks, in a sentence. Empty without one. */
+export function lacks(): string {
+  const missing = USES.filter(([scope]) => !may(scope)).map(([scope, use]) => `${use} (${scope})`);
+  return missing.length ? `This key may not ${missing.join(", ")}. Whoever gave it to you can give another.` : "";
+}
 
 /** @throws PetStoreError when the service does not accept the key, or TypeError for a text that is none. */
 export async function signIn(apiKey: string, onAttempt: PetStoreOptions["onAttempt"]): Promise<void> {
@@ -25,9 +40,8 @@ export type Attempt = Required<Pick<CreateOptions, "idempotencyKey" | "firstUsed
 export type Once = <Result>(run: (attempt: Attempt) => Promise<Result>) => Promise<Result>;
 
 /**
- * Makes a change once: until it is answered, each further try of the same change has the same `Idempotency-Key`, also after a reload.
- *
- * @param change names the change with everything that it sends.
+ * Makes a change, which is named with everything that it sends, once: until it is answered, each further try has the same
+ * `Idempotency-Key`, also after a reload.
  */
 export async function once<Result>(change: string, run: (attempt: Attempt) => Promise<Result>): Promise<Result> {
   const fresh = { by: key?.id, idempotencyKey: crypto.randomUUID(), firstUsed: new Date() };

@@ -2,10 +2,11 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { Page, PetStoreError } from "../../client/src/index.ts";
-import { type Action, actionsOf, button, page } from "./page.ts";
+import { type Action, actionsOf, button, counted, isAllowed, page, update } from "./page.ts";
 
 /** As many rows as a list has at first, and as its button adds. */
 export const AT_ONCE = 50;
+const isPhone = matchMedia("(max-width: 40rem)").matches;
 
 /** A part of the console, at `#<name>`. */
 export interface View {
@@ -19,30 +20,36 @@ export interface View {
 }
 
 interface Table<Row> extends Omit<View, "open" | "view"> {
-  /** The row 17 has the id `<kind>-17`. */
+  /** The row 17 has the id `<kind>-17`, and the name `<kind> 17` unless `nameOf` is given. */
   kind: string;
+  nameOf?(row: Row): string;
   list(signal: AbortSignal): Promise<Partial<Page<Row>>>;
-  fetch(id: bigint): Promise<Row | undefined>;
+  /** Those that are there. Several are asked for only where rows can be chosen. */
+  fetch(ids: bigint[]): Promise<Row[]>;
   /** Fetches what the service tells of rows elsewhere, before they are shown. */
   complete?(rows: Row[]): Promise<unknown>;
-  /** What is above the rows, and what is said when there are none. */
+  /** What is above the rows, with the actions of the menu `menu`, and what is said when there are none. */
   head?(): unknown;
+  menu?: string;
+  above?(): Action[];
   empty(): unknown;
-  /** `<kind> 17` unless it is given. */
-  nameOf?(row: Row): string;
+  /** A row, what is done with it, and what with those that are chosen. */
   viewOf(row: Row): TemplateResult;
   actions(row: Row): Action[];
-  adding?(): Action[];
-  /** What is under a row and its buttons. */
-  below?(row: Row): unknown;
+  together?(rows: Row[]): Action[];
 }
 
 export const listOf = <Row extends { id: unknown }>(rows: Row[], view: (row: Row) => TemplateResult, empty: unknown) =>
   html`<ul class="rows">${repeat(rows, ({ id }) => id, view)}</ul>${rows.length === 0 ? html`<p>${empty}</p>` : nothing}`;
 
+export const tableOf = (columns: string[], rows: unknown[][]): TemplateResult =>
+  html`<table><thead><tr>${columns.map((name) => html`<th>${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>`;
+
 /** Nothing, for what is not there. */
-export function absent(error: PetStoreError): undefined {
+export function absent(error: PetStoreError): [] {
   if (error.code !== "not_found") throw error;
+  return [];
 }
 
 export function tableView<Row extends { id: bigint; etag: string }>(table: Table<Row>) {
@@ -60,29 +67,53 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
     [rest, opened] = [part, signal];
   }
 
-  async function refresh({ id }: Row): Promise<void> {
-    const row = await table.fetch(id).catch(absent);
-    await table.complete?.(row ? [row] : []);
-    rows = rows?.flatMap((one) => (one.id === id ? (row ?? []) : one));
-  }
+  const refresh = (of: Row[]) => async () => {
+    const ids = of.map(({ id }) => id);
+    const found = await table.fetch(ids);
+    await table.complete?.(found);
+    rows = rows?.flatMap((row) => (ids.includes(row.id) ? (found.find(({ id }) => id === row.id) ?? []) : row));
+  };
+
+  const isChoosable = () => table.together?.([]).some(isAllowed);
+  const isChosen = ({ id }: Row) => document.querySelector(`#choose-${id}:checked`) !== null;
+  const choose = () => {
+    // It asks about the rows that were chosen before.
+    if (page.question?.at === "chosen") page.question = undefined;
+    update();
+  };
+  const chooseAll = ({ target: { checked } }: { target: HTMLInputElement }) => {
+    for (const box of document.querySelectorAll(".rows [type=checkbox]")) Object.assign(box, { checked });
+    choose();
+  };
 
   function viewOf(row: Row): TemplateResult {
     const [at, name] = [`${table.kind}-${row.id}`, table.nameOf?.(row) ?? `${table.kind} ${row.id}`];
-    const actions = table.actions(row);
-    return html`<li id=${at} tabindex="-1">
-      <div>${table.viewOf(row)}</div>
-      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, () => refresh(row), row.etag)} ${table.below?.(row)}
-    </li>`;
+    const box = html`<input type="checkbox" id="choose-${row.id}" aria-label="Choose ${name}" @change=${choose} />`;
+    return html`<li id=${at} tabindex="-1">${isChoosable() ? box : nothing} <div>${table.viewOf(row)}</div>
+      ${actionsOf(at, name, table.actions(row), refresh([row]), row.etag)}</li>`;
+  }
+
+  function viewOfAll(shown: Row[]) {
+    const chosen = shown.filter(isChosen);
+    const [above, name] = [table.above?.() ?? [], counted(chosen.length, table.kind)];
+    const together = actionsOf(
+      "chosen",
+      `for ${name}`,
+      chosen.length ? (table.together?.(chosen) ?? []) : [],
+      refresh(chosen),
+    );
+    const all = html`<label><input type="checkbox" @change=${chooseAll} /> ${chosen.length ? `${name} chosen` : "Choose all"}</label>`;
+    return html`
+      ${above.some(isAllowed) ? html`<details class="menu" ?open=${!isPhone}><summary>${table.menu}</summary>${actionsOf("above", "", above, page.reload)}</details>` : nothing}
+      ${isChoosable() && shown.length ? html`<div class="chosen" id="chosen" tabindex="-1">${all} ${together}</div>` : nothing}
+      ${listOf(shown, viewOf, table.empty())}`;
   }
 
   const more = async () => show(opened, await rest?.next?.());
-  const adding = () => actionsOf("adding", "", table.adding?.() ?? [], page.reload);
   return {
     ...table,
     open: async (signal: AbortSignal) => show(signal, await table.list(signal), () => []),
-    view: () => html`
-      ${table.head?.()} ${table.adding && adding()} ${rows ? listOf(rows, viewOf, table.empty()) : nothing}
-      ${rest?.cursor === undefined ? nothing : button("more", `Show ${AT_ONCE} more`, more)}
-    `,
+    view: () => html`${table.head?.()} ${rows ? viewOfAll(rows) : nothing}
+      ${rest?.cursor === undefined ? nothing : button("more", `Show ${AT_ONCE} more`, more)}`,
   };
 }

@@ -1,10 +1,10 @@
 // The webhooks: whether each delivers, and what its receiver answered.
 import { html, nothing } from "lit-html";
-import type { Delivery, EventType, PetStoreEvent, Webhook, WebhookState } from "../../client/src/index.ts";
-import { allRead, isAll, mayReadFeed, past, readFeed, textOf, WORDS } from "./feed.ts";
+import type { Delivery, Webhook, WebhookState } from "../../client/src/index.ts";
+import { allRead, isAll, mayReadFeed, past, readFeed, textOf, WORDS, wordsOf } from "./feed.ts";
 import { type Action, choice, type Ended, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
-import { AT_ONCE, tableView } from "./table.ts";
+import { absent, AT_ONCE, tableView } from "./table.ts";
 
 type Row = Webhook & { etag: string; state?: WebhookState; deliveries?: Delivery[] };
 
@@ -20,21 +20,22 @@ export const webhooks = tableView<Row>({
   kind: "webhook",
   isAllowed: () => may("webhooks:manage"),
   list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
-  fetch: (id) => store.webhooks.get(id).then(({ webhook, etag }) => ({ ...webhook, etag })),
+  fetch: async ([id = 0n]) => store.webhooks.get(id).then(({ webhook, etag }) => [{ ...webhook, etag }], absent),
   complete: (rows) => Promise.all(rows.map(complete)),
   empty: () =>
     html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
-  viewOf({ url, types, enabled, disabledReason, state }) {
+  viewOf({ id, url, types, enabled, disabledReason, state, deliveries }) {
     const { health = "ok", pending, lastSuccessAt, nextAttemptAt, replay } = state ?? {};
     const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
     const failing = "Its receiver takes nothing. It goes on by itself when the receiver is back.";
     const word = !enabled ? "disabled" : health === "ok" ? "enabled" : "fails";
-    const missing = (Object.keys(WORDS) as EventType[]).filter((type) => !types.includes(type));
+    const missing = Object.keys(WORDS).filter((type) => !types.includes(type as "pet.created"));
     return html`
       <strong>${url}</strong> <span class="state ${word}">${word}</span>
       <p>${enabled ? "" : `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
       <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${next(nextAttemptAt)}${replay ? " · a replay runs" : ""}</p>
-      <p>Hears of: ${types.map((type) => WORDS[type as EventType] ?? type).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map((type) => WORDS[type]).join(", ")}.`}</p>`;
+      <p>Hears of: ${types.map(wordsOf).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map(wordsOf).join(", ")}.`}</p>
+      ${deliveries ? deliveriesOf(id, deliveries) : nothing}`;
   },
   actions(row) {
     const { id, enabled } = row;
@@ -52,23 +53,21 @@ export const webhooks = tableView<Row>({
       { label: "Rotate secret", question: ROTATE, run: rotate },
     ];
   },
-  below({ id, deliveries }) {
-    if (deliveries === undefined) return nothing;
-    const events = allRead();
-    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(delivery, events.get(delivery.event)))}</ul>
-      ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}`;
-  },
 });
 
 /** When a delivery is tried next. A time that has passed says nothing. */
 const next = (at = "") => (Date.parse(at) > Date.now() ? html` · next attempt ${time(at)}` : nothing);
 
-function deliveryOf(delivery: Delivery, known?: PetStoreEvent) {
-  const { event, type, status, attempts, response, error, replay, lastAttemptAt, nextAttemptAt } = delivery;
-  return html`<li>
-    <span class="state ${status}">${status}</span> ${known ? textOf(known) : (WORDS[type as EventType] ?? type)}${replay ? " (replay)" : ""}
-    <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${lastAttemptAt ? html` · ${time(lastAttemptAt)}` : nothing}${next(nextAttemptAt)} · <code>${event}</code></small>
-  </li>`;
+function deliveriesOf(id: bigint, deliveries: Delivery[]) {
+  const events = allRead();
+  const rowOf = ({ event, type, status, attempts, response, error, replay, ...at }: Delivery) => {
+    const known = events.get(event);
+    return html`<li>
+      <span class="state ${status}">${status}</span> ${known ? textOf(known) : wordsOf(type)}${replay ? " (replay)" : ""}
+      <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${at.lastAttemptAt ? html` · ${time(at.lastAttemptAt)}` : nothing}${next(at.nextAttemptAt)} · <code>${event}</code></small></li>`;
+  };
+  return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map(rowOf)}</ul>
+    ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}`;
 }
 
 async function complete(row: Row): Promise<void> {
@@ -76,7 +75,7 @@ async function complete(row: Row): Promise<void> {
   if (!opened.has(row.id)) return;
   row.deliveries = (await store.webhooks.deliveries(row.id, { limit: 100 })).deliveries;
   // Who sees events for the first time waits for the past. Afterwards, what is new is enough.
-  if (mayReadFeed()) await readFeed(undefined, past.length === 0 ? undefined : 1);
+  if (mayReadFeed()) await readFeed(past.length === 0 ? undefined : 1);
 }
 
 async function test(id: bigint): Promise<Ended> {

@@ -19,7 +19,7 @@ const openPart: typeof openPage = async (path, options) => {
   const webhook = { url: "https://hooks.example.com/", types: ["category.deleted" as const] };
   await store.webhooks.create(webhook, { idempotencyKey: "accessibility" });
   const opened = await openConsole(path.split("#")[1] ?? "", options);
-  for (const summary of await opened.page.locator("summary").all()) await summary.click();
+  for (const summary of await opened.page.locator("summary:visible").all()) await summary.click();
   for (const name of [/^Deliveries/, /^(Add many|Cancel|Rotate)/]) {
     const button = opened.page.getByRole("button", { name }).first();
     if ((await button.count()) > 0) await button.click();
