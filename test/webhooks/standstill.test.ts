@@ -99,6 +99,24 @@ test("forgets what an earlier address asked for", async () => {
   expect(attemptsOf(11)).toBe(1);
 });
 
+test("sends nothing of a type to another address that no longer wants it", async () => {
+  const { hook } = await hookWith([2], [1, 1, "pet.deleted"]);
+  const answer = { isThere: false };
+  respond(async ({ url }) => {
+    while (!answer.isThere && !url.endsWith("new")) await scheduler.wait(1);
+    return 204;
+  });
+  const run = hook.run();
+  await vi.waitFor(() => expect(attemptsOf(1)).toBe(1));
+  await addEvents([10]);
+  await hook.set(`types = '["pet.updated"]', url = 'https://hooks.shop.com/new'`);
+  await vi.waitFor(() => expect(attemptsOf(10)).toBe(1));
+  answer.isThere = true;
+  await run;
+  await hook.pass(MINUTE);
+  expect(attemptsOf(1)).toBe(1);
+});
+
 test("drops with latest what waits at the end of the feed", async () => {
   const hook = await addHook();
   respond(() => 500);

@@ -108,7 +108,8 @@ export class Attempts {
     this.#turn++;
     this.#pace.spend();
     reader?.set(key, "running");
-    const back = () => reader?.set(key, "ready");
+    // Not one that nobody wants any more, or that waits in the queue by now.
+    const back = () => reader?.runs(key) === true && reader.set(key, "ready");
     const kind = { key, resource, isReplay, isRefused, startedAt: now, era: known.era, givesWayAt, back };
     this.#parallel.start(kind, async (running) => {
       const secrets = secretsAt(this.#ledger.secrets, Date.now());
