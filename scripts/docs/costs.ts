@@ -57,6 +57,8 @@ const SHOWN: { [kind in RequestKind]?: number } = {
   "a change of a name": 1,
   "a change of a status": 1,
   "a change of 100 names with an Idempotency-Key": 100,
+  "an import of 100 new animals": 100,
+  "an import of 100 equal animals": 0,
   "a deletion": 1,
   "a creation of a category": 1,
   "a placement": 2,

@@ -15,6 +15,7 @@ const PROMISING = [
     "errors",
     "events",
     "guarantees",
+    "imports",
     "offline",
     "orders",
     "shop",

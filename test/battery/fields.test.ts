@@ -56,7 +56,7 @@ describe.each(FIELDS)("$name: $field", ({ name, path, field, value, maxLength })
     return { ...request?.body, [field]: value };
   };
 
-  // Promise: a-patch-is-whole
+  // Promise: a-patch-is-whole, external-ids-are-in-events
   test("every response has it, and a null removes it", async () => {
     const body = await creation();
     const cursor = await latest(key);

@@ -10,6 +10,8 @@ const LONG = "\u0001".repeat(255);
 /** As many of them as a body may have. */
 const MANY = 40;
 const animals = (count: number, name = "Rex") => Array.from({ length: count }, () => ({ name, categoryId: 1 }));
+const imported = (count: number, name = "Rex") =>
+  animals(count, name).map((animal, index) => ({ ...animal, externalId: `SKU-${index}` }));
 /** A key of its own for each test: the isolate that runs them has one memory. */
 let key: string;
 beforeEach(async () => {
@@ -38,7 +40,7 @@ describe("a batch counts the animals that it begins", () => {
     [20, 2],
     [21, 3],
     [100, 10],
-  ])("%i animals like %i requests, a creation, a retry and a patch", async (count, requests) => {
+  ])("%i animals like %i requests, a creation, a retry, a patch and an import", async (count, requests) => {
     const headers = { "Idempotency-Key": "once" };
     const send = async (method: string, body: object) => {
       const RATE_LIMITER = limiterFor();
@@ -55,7 +57,9 @@ describe("a batch counts the animals that it begins", () => {
       created.map(({ id }) => ({ id, status: "sold" })),
     );
     expect(patch.response.status).toBe(200);
-    expect([first, retry, patch].map(({ counted }) => counted)).toEqual([requests, requests, requests]);
+    const imports = await send("PUT", imported(count));
+    expect(imports.response.status).toBe(200);
+    expect([first, retry, patch, imports].map(({ counted }) => counted)).toEqual(Array(4).fill(requests));
   });
 
   test("and is refused before it changes anything", async () => {
@@ -157,6 +161,7 @@ describe("the changes of a key have a budget of bytes", () => {
       await send("POST", "/v1/pets", animals(1)[0]),
       await send("POST", BATCH, animals(100), { bindings: { ...SMALL, RATE_LIMITER } }),
       await send("POST", BATCH, animals(2), { headers }),
+      await send("PUT", BATCH, imported(1)),
       await send("PATCH", `/v1/pets/${id}`, { name: "Max" }),
       await send("DELETE", `/v1/pets/${id}`),
       await send("POST", "/v1/categories", { name: "Dogs" }),
@@ -185,9 +190,20 @@ describe("the changes of a key have a budget of bytes", () => {
     expect((await fill(batch)) / first).toBeCloseTo(1, 1);
   });
 
-  test("a retry that stores nothing counts nothing", async () => {
+  // Promise: equal-animals-count-nothing
+  test("a retry and an import that store nothing count nothing", async () => {
     const headers = { "Idempotency-Key": "again" };
-    for (let i = 0; i < 30; i++) expect((await send("POST", BATCH, animals(MANY, LONG), { headers })).status).toBe(201);
+    const [same, ...others] = imported(MANY, LONG);
+    for (let i = 0; i < 30; i++) {
+      expect((await send("POST", BATCH, animals(MANY, LONG), { headers })).status).toBe(201);
+      expect((await send("PUT", BATCH, [{ ...same, name: `${i}` }, ...others])).status).toBe(200);
+    }
+  });
+
+  test("an import counts what it changes", async () => {
+    const stored = await fill((i) => send("PUT", BATCH, imported(MANY, `${i}${LONG}`.slice(0, 255))));
+    expect(stored).toBeGreaterThan(0.8 * MIB);
+    expect(stored).toBeLessThan(MIB + 100_000);
   });
 
   test.each(["", "0", "-1", "1.5", "64 MiB", undefined])("a setting of %j counts as 64", (setting) => {

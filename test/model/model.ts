@@ -97,6 +97,8 @@ export interface View {
 }
 
 export class Model {
+  /** Whether the last release serves the request. It knows no external ids. */
+  isReleased = false;
   pets = new Map<number, Pet>();
   categories = new Map<number, Category>();
   orders = new Map<number, Order>();
@@ -114,7 +116,7 @@ export class Model {
     return this.#once(key, JSON.stringify(["pet", complete(given)]), () => {
       if (this.#petOf(given.externalId) !== undefined) return failure(409, "external_id_taken");
       const pet = this.#add(given);
-      return { status: 201, body: writePet(pet), etag: '"1"', location: `/v1/pets/${pet.id}` };
+      return { status: 201, body: this.#write(pet), etag: '"1"', location: `/v1/pets/${pet.id}` };
     });
   }
 
@@ -123,7 +125,7 @@ export class Model {
       const ids = given.map(({ externalId }) => externalId).filter((id) => id !== undefined);
       if (new Set(ids).size < ids.length) return failure(400, "invalid_request");
       if (ids.some((id) => this.#petOf(id) !== undefined)) return failure(409, "external_id_taken");
-      return { status: 201, body: `[${given.map((one) => writePet(this.#add(one))).join()}]` };
+      return { status: 201, body: `[${given.map((one) => this.#write(this.#add(one))).join()}]` };
     });
   }
 
@@ -143,7 +145,7 @@ export class Model {
       if (pet === undefined) return failure(404, "not_found");
       if (this.#keepsStatus(pet, patch)) return failure(409, "pet_on_order");
       if (this.#isOfAnother(patch.externalId, id)) return failure(409, "external_id_taken");
-      return change(pet, patch, preconditions, writePet, () => this.#record("pet.updated", pet, writePet));
+      return change(pet, patch, preconditions, this.#write, () => this.#record("pet.updated", pet, this.#write));
     });
   }
 
@@ -159,9 +161,9 @@ export class Model {
         return failure(412, "precondition_failed");
       for (const { id, version: _, ...patch } of changes.toSorted((a, b) => a.id - b.id)) {
         const pet = this.pets.get(id) as Pet;
-        change(pet, patch, ANY, writePet, () => this.#record("pet.updated", pet, writePet));
+        change(pet, patch, ANY, this.#write, () => this.#record("pet.updated", pet, this.#write));
       }
-      const items = found.map(({ pet }) => writeVersioned(pet as Pet, writePet));
+      const items = found.map(({ pet }) => writeVersioned(pet as Pet, this.#write));
       return { status: 200, body: `[${items.join()}]` };
     });
   }
@@ -177,14 +179,14 @@ export class Model {
     for (const { item, pet } of found.toSorted((a, b) => (a.pet?.id ?? 0) - (b.pet?.id ?? 0))) {
       if (pet === undefined) continue;
       results.set(pet, "unchanged");
-      change(pet, item, ANY, writePet, () => {
+      change(pet, item, ANY, this.#write, () => {
         results.set(pet, "updated");
-        this.#record("pet.updated", pet, writePet);
+        this.#record("pet.updated", pet, this.#write);
       });
     }
     const items = given.map(({ externalId }) => {
       const pet = this.#petOf(externalId) as Pet;
-      return writeVersioned(pet, writePet).replace(/\}$/, `,"result":"${results.get(pet)}"}`);
+      return writeVersioned(pet, this.#write).replace(/\}$/, `,"result":"${results.get(pet)}"}`);
     });
     return { status: 200, body: `[${items.join()}]` };
   }
@@ -273,7 +275,7 @@ export class Model {
   }
 
   getPet(id: number, preconditions: Preconditions): Answer {
-    return get(this.pets.get(id), preconditions, writePet);
+    return get(this.pets.get(id), preconditions, this.#write);
   }
 
   getCategory(id: number, preconditions: Preconditions): Answer {
@@ -300,7 +302,7 @@ export class Model {
     const pets = matching(this.pets, filter)
       .filter(({ id }) => ids === undefined || ids.includes(id))
       .filter(({ name }) => q === undefined || isFound(name, q));
-    return list(pets, view, writePet);
+    return list(pets, view, this.#write);
   }
 
   listCategories(view: View): string[] {
@@ -321,6 +323,8 @@ export class Model {
   forget(key: string): void {
     this.#done.delete(key);
   }
+
+  readonly #write = (pet: Pet) => writePet(this.isReleased ? { ...pet, externalId: null } : pet);
 
   /** The last ids that were given out, by table. */
   get counters(): { [table: string]: number } {
@@ -348,7 +352,7 @@ export class Model {
   #add(given: NewPet): Pet {
     const pet = { id: ++this.#lastPet, ...complete(given), version: 1 };
     this.pets.set(pet.id, pet);
-    this.#record("pet.created", pet, writePet);
+    this.#record("pet.created", pet, this.#write);
     return pet;
   }
 
@@ -360,7 +364,7 @@ export class Model {
     if (pet === undefined) throw new Error("An order that is not cancelled names a deleted animal");
     pet.status = status;
     pet.version++;
-    this.#record("pet.updated", pet, writePet);
+    this.#record("pet.updated", pet, this.#write);
   }
 
   #remove(type: string, rows: Map<number, Versioned>, id: number, preconditions: Preconditions): Answer {
@@ -390,7 +394,11 @@ export class Model {
   /** Whether an order refuses a patch: a placed one each that names the status, a shipped one each that changes it. */
   #keepsStatus(pet: Pet, { status }: PetPatch): boolean {
     const order = this.#orderOf(pet.id);
-    return status !== undefined && order !== undefined && (order.status === "placed" || status !== pet.status);
+    return (
+      status !== undefined &&
+      order !== undefined &&
+      (order.status === "placed" || (!this.isReleased && status !== pet.status))
+    );
   }
 
   #isTaken(name: string, by?: number): boolean {

@@ -18,7 +18,7 @@ export interface Surroundings {
   /** The official client. One copy serves all programs, because code that is new is slow. */
   PetStore: typeof PetStore;
   random: RandomOf;
-  /** Whether the last release serves some requests. Then they have only what it knows. */
+  /** Whether the last release serves some requests. Then they have only the parameters that it knows. */
   isMixed: boolean;
 }
 
@@ -51,7 +51,9 @@ export class Clients {
     signal?: AbortSignal | null,
   ): Promise<Response> {
     const { clock, history, service, random, isMixed } = this.#world;
-    const request = isMixed && sent.refusal === undefined ? asReleased(sent) : sent;
+    // The last release refuses a parameter that it does not know, and ignores a field.
+    const path = isMixed && sent.refusal === undefined ? asReleased(sent).path : sent.path;
+    const request = { ...sent, path };
     const nth = (this.#sent.get(step) ?? 0) + 1;
     this.#sent.set(step, nth);
     const length = request.body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(request.body)) };

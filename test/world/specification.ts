@@ -7,6 +7,7 @@ import document from "../../public/openapi.json" with { type: "json" };
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, type View } from "../model/model.ts";
 import type { Exchange } from "./history.ts";
+import { PRESENT } from "./world.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
@@ -60,7 +61,9 @@ export function asReleased<Request extends Pick<Exchange, "method" | "path" | "b
  *
  * @throws Error for a request of no operation, unless every state refuses it.
  */
-export function questionOf({ method, path, headers, body, apiKey, token, refusal }: Exchange): Question | undefined {
+export function questionOf(exchange: Exchange): Question | undefined {
+  const isReleased = exchange.version !== PRESENT;
+  const { method, path, headers, body, apiKey, token, refusal } = isReleased ? asReleased(exchange) : exchange;
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
   const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
@@ -84,6 +87,7 @@ export function questionOf({ method, path, headers, body, apiKey, token, refusal
     token,
   };
   return (model, at) => {
+    model.isReleased = isReleased;
     const answered = answer(asked, model, at);
     return Array.isArray(answered) ? pageOf(answered, query) : answered;
   };
