@@ -760,6 +760,17 @@ from "webhooks"
 where "webhooks"."id" > :after
 order by "webhooks"."id" asc
 limit :limit`,
+  "live.feed": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((substr("events"."type", 1, instr("events"."type", '.')) = 'pet.' or substr("events"."type", 1, instr("events"."type", '.')) = 'category.' or substr("events"."type", 1, instr("events"."type", '.')) = 'order.'), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > CAST(:first AS INTEGER) + 1000) as "later", "events"."type" as "type", "events"."data" ->> 'customer' as "customer"
+from "events"
+where ("events"."id" >= CAST(:first AS INTEGER) and "events"."id" <= CAST(:first AS INTEGER) + 1000 and ((substr("events"."type", 1, instr("events"."type", '.')) = 'pet.' or substr("events"."type", 1, instr("events"."type", '.')) = 'category.' or substr("events"."type", 1, instr("events"."type", '.')) = 'order.') or "events"."id" = CAST(:first AS INTEGER) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= CAST(:first AS INTEGER) + 1000)))
+order by "events"."id"
+limit :limit`,
+  "live.register": `insert into "live_hubs" ("name")
+values (:name)
+on conflict do nothing
+returning "live_hubs"."name"`,
+  "live.unregister": `delete from "live_hubs"
+where "live_hubs"."name" = :name`,
   "placeOrder.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
 select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
 from "pets"
@@ -1161,7 +1172,10 @@ order by "events"."id"
 limit :limit`,
   "webhooks.enabled": `select "webhooks"."id" || '-' || "webhooks"."tag" as "name"
 from "webhooks"
-where "webhooks"."enabled" = 1`,
+where "webhooks"."enabled" = 1
+union all
+select "live_hubs"."name"
+from "live_hubs"`,
   "webhooks.object": `select "webhooks"."id" || '-' || "webhooks"."tag" as "name", "webhooks"."enabled"
 from "webhooks"
 where "webhooks"."id" = :id`,

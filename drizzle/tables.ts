@@ -9,6 +9,7 @@ import { inventoryColumns, orderColumns } from "../src/orders/table.ts";
 import { indexColumns, isUnfilled, PET_STATUSES, petColumns } from "../src/pets/table.ts";
 
 export { events } from "../src/feed/table.ts";
+export { liveHubs } from "../src/live/table.ts";
 export { webhooks } from "../src/webhooks/table.ts";
 
 /**

@@ -29,7 +29,13 @@ export interface Operation {
   /** The descriptions of its query and path parameters, with the facts that the schema of the query does not hold. */
   parameters?: { [name: string]: Parameter };
   body?: Body & { description: string };
-  success: { status: number; description: string; body?: Body };
+  success: {
+    status: number;
+    description: string;
+    body?: Body;
+    /** The media type of the same pages as a stream of events. */
+    stream?: "text/event-stream";
+  };
   /**
    * The failures of this operation alone, each with the message that it returns. `failures.ts` adds those of every operation, body,
    * `Idempotency-Key` and precondition. Another message for one of these may be here too.

@@ -1,5 +1,13 @@
 // Builds an operation of the document from its description and the facts that its handlers carry.
-import type { LinksObject, OperationObject, ParameterObject, PathsObject, ReferenceObject } from "openapi3-ts/oas31";
+import type {
+  ContentObject,
+  LinksObject,
+  OperationObject,
+  ParameterObject,
+  PathsObject,
+  ReferenceObject,
+  ResponseObject,
+} from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
@@ -115,9 +123,12 @@ export function operationObject(operationId: string, operation: Operation, links
           ...(success.status === 201 && headers.includes("ETag") ? named(operationId, locationHeader(path)) : {}),
           ...announced,
         },
-        ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
+        ...(success.body === undefined
+          ? {}
+          : { content: { ...jsonContent(success.body), ...streamContent(success.stream) } }),
         ...(Object.keys(links).length === 0 ? {} : { links }),
       },
+      ...(success.stream === undefined ? {} : { 101: SOCKET }),
       ...(preconditions && method === "get"
         ? {
             304: {
@@ -130,6 +141,27 @@ export function operationObject(operationId: string, operation: Operation, links
     },
   };
 }
+
+/** A stream of events is a text. */
+const streamContent = (mediaType: string | undefined): ContentObject =>
+  mediaType === undefined
+    ? {}
+    : {
+        [mediaType]: {
+          schema: {
+            type: "string",
+            description:
+              "Messages whose `data` is a page, and whose `id` is its cursor. It goes on for as long as the client listens.",
+            pattern: "^retry: [0-9]+\n",
+            maxLength: 2 ** 31 - 1,
+          },
+        },
+      };
+
+/** OpenAPI 3.1 cannot describe messages. */
+const SOCKET: ResponseObject = {
+  description: "The socket is open. [A live feed](/docs/events#a-live-feed) describes its messages.",
+};
 
 function parametersOf(
   operationId: string,

@@ -120,7 +120,8 @@ function withStability(part: Part): Part {
 function withExampleTexts(content: Part): Part {
   return Object.fromEntries(
     Object.entries(content).map(([mediaType, media]) => {
-      const { examples, ...rest } = media as { examples: { [name: string]: { value: unknown } } };
+      // A stream of events has none.
+      const { examples = {}, ...rest } = media as { examples?: { [name: string]: { value: unknown } } };
       const texts = Object.entries(examples).map(([name, { value }]) => [name, { serializedValue: write(value, 2) }]);
       return [mediaType, { ...rest, examples: Object.fromEntries(texts) }];
     }),

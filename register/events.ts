@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "../src/feed/table.ts";
-import { END, rows } from "./cost.ts";
+import { END, NOTHING, rows } from "./cost.ts";
 import type { Rows } from "./row.ts";
 import { cursorOf } from "./simulated.ts";
 
@@ -34,5 +34,18 @@ export const events = {
       // test/world/feed.ts
       answer: "judged elsewhere",
     },
+  },
+  followLive: {
+    scope: "events:read",
+    customers: "restricted",
+    sample: async (store) => {
+      for await (const { events } of store.events.follow({ live: true })) {
+        for (const event of events) console.log(event.type, event.data);
+      }
+    },
+    // The object reads the feed.
+    costs: { "a page of the live feed": [NOTHING, 200, "/v1/events/live"] },
+    // test/world/listeners.ts
+    world: "listeners",
   },
 } satisfies Rows;

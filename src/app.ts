@@ -6,6 +6,7 @@ import { boundedPath } from "./http/path.ts";
 import { createRoutes } from "./operation.ts";
 import { addLink, json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
+import { handshakeOfPages } from "./live/handshake.ts";
 import { endpoint } from "./mcp/endpoint.ts";
 import { allowedOrigin } from "./mcp/origin.ts";
 import { afterChanges } from "./jobs/after-changes.ts";
@@ -31,6 +32,7 @@ export function createApp() {
   app.onError(onError);
   app.notFound(unmatched(app, "/v1", "/mcp"));
 
+  app.use("/v1/events/live", handshakeOfPages);
   app.use(lifecycle);
   app.all("/mcp", allowedOrigin);
   // Before it: the request of a call has its own.

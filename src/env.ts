@@ -6,6 +6,8 @@ export interface CustomerToken {
   customer: string;
   /** The number of placed orders that the customer may have. */
   maxPlaced: number;
+  /** The SHA-256 of the key that created it, in hexadecimal. */
+  keyHash: string;
 }
 
 /** The owner of the API key of a request. Its customer token has the scopes and the expiry that both have. */

@@ -4,7 +4,7 @@ import { foldNames, MAX_FOLDS } from "./pets/fold-names.ts";
 import { indexNames } from "./pets/index-names.ts";
 import { nudgeAll } from "./webhooks/nudge.ts";
 
-export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";
+export { WebhookEndpoint } from "./object.ts";
 
 const app = createApp();
 

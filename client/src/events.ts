@@ -1,4 +1,5 @@
 import { limit } from "./attempt.ts";
+import type { Call } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
 import { ANIMAL, CATEGORY, DELETED, type FieldsOf, fits, ORDER } from "./fields.ts";
 import { search } from "./list.ts";
@@ -31,6 +32,8 @@ export interface EventQuery extends RequestOptions {
 export interface FollowOptions extends EventQuery {
   /** Ends the iteration. It does not reject then. */
   signal?: AbortSignal | undefined;
+  /** Whether to ask the live feed, which customers may read too. */
+  live?: boolean | undefined;
   /**
    * How many milliseconds to wait at the end of the feed. Between 2,000 and 30,000 by chance unless given, the longer the rarer events are.
    *
@@ -85,7 +88,21 @@ export class Events {
    * The session forgets its bookmark, because the database may be an older one.
    * @beta
    */
-  async list({ cursor, limit, types, ...options }: EventQuery = {}): Promise<EventPage> {
+  async list(query: EventQuery = {}): Promise<EventPage> {
+    return this.#page(query, { operation: "listEvents", path: "/events" });
+  }
+
+  /**
+   * Fetches what is new for this key or token.
+   *
+   * @beta
+   */
+  async #live(query: EventQuery): Promise<EventPage> {
+    return this.#page({ ...query, limit: undefined }, { operation: "followLive", path: "/events/live" });
+  }
+
+  // The request of both.
+  async #page({ cursor, limit, types, ...options }: EventQuery, of: Pick<Call, "operation" | "path">) {
     const { connection, memory } = this.#scope;
     // Without a type, the service would return every event.
     if (types?.length === 0) throw new TypeError("types has to have a type.");
@@ -99,8 +116,7 @@ export class Events {
         (next !== cursor || (events.length === 0 && !more))
       );
     };
-    const query = search({ cursor, limit, type: types });
-    const call = { ...options, operation: "listEvents", method: "GET", path: "/events", query, expects } as const;
+    const call = { ...options, ...of, method: "GET", query: search({ cursor, limit, type: types }), expects } as const;
     try {
       return (await connection.send(call, memory)).value as EventPage;
     } catch (thrown) {
@@ -121,6 +137,7 @@ export class Events {
     cursor,
     idle = (waits) => pauseAfter(waits, MIN_SECONDS, WAITS),
     onReset,
+    live = false,
     ...query
   }: FollowOptions = {}): AsyncGenerator<EventPage, void, undefined> {
     const { signal } = query;
@@ -131,7 +148,7 @@ export class Events {
       let page: EventPage | undefined;
       try {
         if (pause > 0) await limit(() => new Promise(() => {}), pause, signal);
-        const received = await feed.list({ ...query, cursor });
+        const received = await (live ? feed.#live({ ...query, cursor }) : feed.list({ ...query, cursor }));
         // Not before the cursor is known: the feed has what changes while the copy is made.
         if (cursor === LATEST) await onReset?.(expired);
         page = received;

@@ -5,6 +5,7 @@ import {
   INT64,
   limitParameter,
   object,
+  type Parameter,
   ref,
   type Resource,
   UNKNOWN_VALUE,
@@ -15,7 +16,11 @@ import {
 } from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
+import { WINDOW } from "../../src/events/list-events.ts";
+import { BOOKMARK } from "../../src/http/open-session.ts";
+import { PROTOCOL } from "../../src/live/handshake.ts";
+import { FULL, NO_LIVE_FEED, TOO_FAR, TOO_MANY } from "../../src/live/refusals.ts";
+import { MAX_TYPES } from "../../src/feed/wanted.ts";
 
 const CREATED = {
   id: "evt_00000000000000025d41402a",
@@ -34,6 +39,40 @@ const ORDER = {
   complete: false,
 };
 const PAGE = { events: [CREATED], cursor: CURSOR_OF_EVENTS.example, more: false };
+
+const LIVE_PAGE = { ...PAGE, bookmark: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" };
+const PAGE_PROPERTIES: { [name: string]: SchemaObject } = {
+  events: {
+    type: "array",
+    description:
+      "Events in the order of the changes. There may be none, also when there are more. The list of types may grow: ignore types that you do not know.",
+    items: { anyOf: [ref("Event"), ref("UnknownEvent")] },
+    maxItems: MAX_LIMIT,
+    examples: [[CREATED]],
+  },
+  cursor: {
+    type: "string",
+    description: "Where the next request goes on. Opaque.",
+    pattern: CURSOR_OF_EVENTS.pattern,
+    maxLength: PAGE.cursor.length,
+    examples: [PAGE.cursor],
+  },
+  more: {
+    type: "boolean",
+    description: "Whether the feed goes on after the cursor. If not, nothing newer exists yet.",
+    examples: [PAGE.more],
+  },
+};
+const TYPE_PARAMETER = {
+  description: "Only events of these types. May be repeated.",
+  schema: { type: "array", items: ref("EventType"), minItems: 1, maxItems: MAX_TYPES },
+  example: [CREATED.type],
+} satisfies Parameter;
+const CURSOR_SCHEMA: SchemaObject = {
+  type: "string",
+  maxLength: PAGE.cursor.length,
+  pattern: "^(?:latest|[0-9a-f]{32})$",
+};
 
 /** The schema of each type. Types with the same data share one. */
 export const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
@@ -137,28 +176,23 @@ export const events: Resource = {
       { id: 1 },
       { id: { ...INT64, description: "The identifier that it had.", examples: [1] } },
     ),
-    EventPage: object("A part of the feed.", PAGE, {
-      events: {
-        type: "array",
-        description:
-          "Events in the order of the changes. There may be none, also when there are more. The list of types may grow: ignore types that you do not know.",
-        items: { anyOf: [ref("Event"), ref("UnknownEvent")] },
-        maxItems: MAX_LIMIT,
-        examples: [[CREATED]],
+    EventPage: object("A part of the feed.", PAGE, PAGE_PROPERTIES),
+    LivePage: object(
+      "A part of the feed, as it grows.",
+      LIVE_PAGE,
+      {
+        ...PAGE_PROPERTIES,
+        bookmark: {
+          type: "string",
+          description:
+            "The `x-d1-bookmark` for requests that have to see these events. Absent while the service knows none.",
+          pattern: BOOKMARK.source,
+          maxLength: LIVE_PAGE.bookmark.length,
+          examples: [LIVE_PAGE.bookmark],
+        },
       },
-      cursor: {
-        type: "string",
-        description: "Where the next request goes on. Opaque.",
-        pattern: CURSOR_OF_EVENTS.pattern,
-        maxLength: PAGE.cursor.length,
-        examples: [PAGE.cursor],
-      },
-      more: {
-        type: "boolean",
-        description: "Whether the feed goes on after the cursor. If not, nothing newer exists yet.",
-        examples: [PAGE.more],
-      },
-    }),
+      Object.keys(PAGE),
+    ),
     EventType: values(EVENT_TYPES, "The types of events in this version."),
   },
   operations: {
@@ -171,20 +205,39 @@ export const events: Resource = {
         cursor: {
           description:
             "The place after which the page starts: the `cursor` of an earlier response, or `latest` for the present end. Without it, the page starts with the oldest event.",
-          schema: { type: "string", maxLength: PAGE.cursor.length, pattern: "^(?:latest|[0-9a-f]{32})$" },
+          schema: CURSOR_SCHEMA,
           example: "latest",
         },
         limit: limitParameter("events", MAX_LIMIT),
-        type: {
-          description: "Only events of these types. May be repeated.",
-          schema: { type: "array", items: ref("EventType"), minItems: 1, maxItems: MAX_TYPES },
-          example: [CREATED.type],
-        },
+        type: TYPE_PARAMETER,
       },
       success: ok("Events, and where to go on.", "EventPage", PAGE),
       errors: {
         cursor_expired:
           "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",
+      },
+    },
+    followLive: {
+      stability: "beta",
+      summary: "Follow the changes as they happen",
+      agents: "hidden",
+      description: `The feed as it grows, for pages and programs that stay connected. With \`Upgrade: websocket\` it opens a socket, with \`Accept: text/event-stream\` a stream of events, and otherwise it returns one page at once. [A live feed](/docs/events#a-live-feed) describes the messages and the codes with which a socket closes. A key sees what \`listEvents\` gives it. A customer token sees \`pet.*\` and \`category.*\` with \`pets:read\`, and the events of its customer's own orders with \`orders:own\`. A page of a browser sends its token as the second subprotocol after \`${PROTOCOL}\`. The place of \`Last-Event-ID\` comes before that of \`cursor\`.`,
+      parameters: {
+        cursor: {
+          description:
+            "The place after which the first page starts: the `cursor` of an earlier page or of `listEvents`, or `latest` for the present end, as without it.",
+          schema: CURSOR_SCHEMA,
+          example: "latest",
+        },
+        type: TYPE_PARAMETER,
+      },
+      success: { ...ok("Events, and where to go on.", "LivePage", LIVE_PAGE), stream: "text/event-stream" },
+      errors: {
+        invalid_request: "dryRun is unknown. This operation takes the query parameters cursor, type.",
+        not_found: NO_LIVE_FEED,
+        cursor_expired: TOO_FAR,
+        rate_limited: TOO_MANY,
+        service_unavailable: FULL,
       },
     },
   },

@@ -17,7 +17,7 @@ export const STOPPED_TABLE = "stopped_webhooks";
 export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup", STOPPED_TABLE];
 
 /** Follows from other tables, and changes without an event. A restored service makes its rows anew. */
-export const DERIVED_TABLES = ["inventory", "pets_words", "search_index"];
+export const DERIVED_TABLES = ["inventory", "live_hubs", "pets_words", "search_index"];
 /** The same for columns. Without them, a backup does not depend on the rules that they come from. */
 const DERIVED_COLUMNS: { [table: string]: string[] } = { pets: ["folded", "folded_of"] };
 

@@ -1,5 +1,6 @@
 import { parseReadMaxAge } from "../../src/http/max-age.ts";
 import { parseStoredMib } from "../../src/auth/rate-limit.ts";
+import { parseLiveObjects } from "../../src/live/setting.ts";
 import { parseShare } from "../../src/log/share.ts";
 import { parseDeniedHosts } from "../../src/webhooks/denied-hosts.ts";
 import type { Target } from "./target.ts";
@@ -17,6 +18,7 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   MCP_ORIGINS: (value) => ORIGINS.test(value),
   STORED_MIB: (value) => parseStoredMib(value) !== undefined,
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
+  LIVE_OBJECTS: (value) => value === "0" || parseLiveObjects(value) > 0,
   CONSOLE: (value) => value === "on" || value === "off",
 };
 

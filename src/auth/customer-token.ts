@@ -25,7 +25,7 @@ export async function lookUpCustomerToken(
   if (!claims) return undefined;
   const record = await lookUpKeyOfHash(env.API_KEYS, claims.keyHash, onCorrupt);
   if (record === undefined || !hasScope(record.scopes, "tokens:create")) return undefined;
-  const { id, customer, maxPlaced, scopes } = claims;
+  const { id, customer, maxPlaced, scopes, keyHash } = claims;
   // A rotation may have brought the end of the key forward.
   const expiresAt = Math.min(claims.expiresAt * 1_000, Date.parse(record.expiresAt ?? "") || Infinity);
   return {
@@ -33,6 +33,6 @@ export async function lookUpCustomerToken(
     name: NAME,
     scopes: scopes.filter((scope) => hasScope(record.scopes, scope)),
     expiresAt: new Date(expiresAt).toISOString(),
-    token: { id, customer, maxPlaced },
+    token: { id, customer, maxPlaced, keyHash },
   };
 }

@@ -1,8 +1,10 @@
 import { or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { beginAt, decodeEventCursor, encodeEventCursor, type Place } from "../feed/place.ts";
-import { EVENT_TYPES, events, type EventType, scopeOf } from "../feed/table.ts";
+import type { EventPage } from "../feed/event.ts";
+import { beginAt, encodeEventCursor, type Place } from "../feed/place.ts";
+import { events } from "../feed/table.ts";
+import { feedParameters, LATEST, typesFor } from "../feed/wanted.ts";
 import { windowOfFeed } from "../feed/window.ts";
 import { handlersOf } from "../operation.ts";
 import type { Session } from "../db/session.ts";
@@ -10,83 +12,20 @@ import { compile, type Parameter, type QueryBuilder, type Statement } from "../d
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { apiKeyOf } from "../http/authentication.ts";
-import { guard, lacksScope } from "../http/guard.ts";
+import { guard } from "../http/guard.ts";
 import { openSession } from "../http/open-session.ts";
 import { limitField, MAX_LIMIT } from "../http/paging.ts";
 import { jsonText } from "../http/respond.ts";
 import { query } from "../http/query.ts";
-import { listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 
-const LATEST = "latest";
 /** Events that a page looks at, at most. A page of a rare type costs little more than one of all types, and a walk takes more pages. */
 export const WINDOW = 500;
-/** Maximum number of types in a request. */
-export const MAX_TYPES = 100;
 
-export const listEventsQuery = lazy(() =>
-  z.strictObject({
-    cursor: z.optional(
-      parsed<string, Place | typeof LATEST>(
-        toPlace,
-        parameterRule("latest, or one that this service handed out for events"),
-      ),
-    ),
-    limit: limitField(),
-    type: listParameter(toTypes, `1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}`),
-  }),
-);
-
-function toPlace(value: unknown): Place | typeof LATEST | undefined {
-  if (value === LATEST) return LATEST;
-  return typeof value === "string" ? decodeEventCursor(value) : undefined;
-}
-
-function toTypes(value: unknown): EventType[] | undefined {
-  const types = [value].flat();
-  if (types.length > MAX_TYPES) return undefined;
-  const areKnown = types.every((type): type is EventType => EVENT_TYPES.some((known) => known === type));
-  return areKnown ? [...new Set(types)] : undefined;
-}
-
-/**
- * The resources of the events. A request that names no type gets all events of those that its key may read, also of a type that only a
- * later version knows: before a release is complete, and after a rollback, this version passes on what the later one wrote.
- */
-const RESOURCES = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf(".") + 1)))];
-
-/**
- * The types, or the resources, that the request wants and that its key may read.
- *
- * @throws ApiError `insufficient_scope` when the key may read none, or not one that the request names.
- */
-function typesFor(c: Context<AppEnv>, named: readonly EventType[] | undefined): readonly string[] {
-  const { scopes } = apiKeyOf(c);
-  const wanted: readonly string[] = named ?? RESOURCES;
-  const refused = wanted.find((type) => !scopes.includes(scopeOf(type)));
-  if (refused === undefined) return wanted;
-  const readable = wanted.filter((type) => scopes.includes(scopeOf(type)));
-  if (named !== undefined || readable.length === 0) throw lacksScope(c, scopeOf(refused));
-  return readable;
-}
-
-/** An event as clients see it. */
-export interface PetStoreEvent {
-  /** Ascends with the feed. */
-  id: string;
-  type: EventType;
-  timestamp: string;
-  version: number;
-  data: object;
-}
-
-/** A page of the feed. */
-export interface EventPage {
-  events: PetStoreEvent[];
-  cursor: string;
-  more: boolean;
-}
+export const listEventsQuery = lazy(() => {
+  const { cursor, type } = feedParameters();
+  return z.strictObject({ cursor, limit: limitField(), type });
+});
 
 interface Wanted {
   /** The types to return, or the resources, separated and enclosed by commas. */

@@ -4,6 +4,23 @@ import type { Resource } from "../db/resource.ts";
 import type { QueryBuilder } from "../db/statement.ts";
 import { events, type EventType } from "./table.ts";
 
+/** An event as clients see it. */
+export interface PetStoreEvent {
+  /** Ascends with the feed. */
+  id: string;
+  type: EventType;
+  timestamp: string;
+  version: number;
+  data: object;
+}
+
+/** A page of the feed. */
+export interface EventPage {
+  events: PetStoreEvent[];
+  cursor: string;
+  more: boolean;
+}
+
 /**
  * The INSERT of one event for each selected row. It belongs to the transaction of the change: neither exists without the other.
  *

@@ -16,6 +16,9 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** The resource of a type, with the dot. */
+export const resourceOf = (type: string): string => type.slice(0, type.indexOf(".") + 1);
+
 /** The scope that the data of an event needs. */
 export const scopeOf = (type: string): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
 

@@ -20,8 +20,10 @@ export function refusesCustomers(c: Context<AppEnv>): ApiError {
   return new ApiError("insufficient_scope", "Customer tokens cannot use this operation.");
 }
 
+/** One of both scopes is enough. The operation checks it: what it does depends on them. */
+const EITHER = "pets:read or orders:own";
 /** What an operation needs of a customer token: a scope, or "none" when a good token is enough. */
-export type OfCustomers = CustomerScope | "none";
+export type OfCustomers = CustomerScope | "none" | typeof EITHER;
 /** Customers see the same animals. Everything else that they reach is their own. */
 const isShared = (customers: OfCustomers | undefined) => customers === "pets:read" || customers === "none";
 
@@ -42,7 +44,7 @@ export function guard(
     const { token } = key;
     if (token !== undefined && customers === undefined) return respondWithError(c, refusesCustomers(c));
     const needed = token === undefined ? scope : customers;
-    if (needed !== undefined && needed !== "none" && !hasScope(key.scopes, needed))
+    if (needed !== undefined && needed !== "none" && needed !== EITHER && !hasScope(key.scopes, needed))
       return respondWithError(c, lacksScope(c, needed));
     await limitRate(c.env, key, ownerOf(c));
     c.set("customer", token === undefined || isShared(customers) ? null : token.customer);

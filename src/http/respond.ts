@@ -63,7 +63,8 @@ export function completeResponse(c: Context<AppEnv>): void {
   c.res = response;
 }
 
-function responseHeaders(c: Context<AppEnv>, contentType?: string): Record<string, string> {
+/** The headers of the response, for one that is made elsewhere. */
+export function responseHeaders(c: Context<AppEnv>, contentType?: string): Record<string, string> {
   const headers = c.get("headers");
   const bookmark = c.get("database")?.bookmark;
   if (bookmark !== undefined) headers["x-d1-bookmark"] = bookmark;

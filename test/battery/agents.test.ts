@@ -56,6 +56,7 @@ test("these are the tools, and hidden are all other operations", async () => {
       "getPet",
       "updatePet",
       "listEvents",
+      "followLive",
       "createWebhook",
       "deleteWebhook",
       "getWebhook",

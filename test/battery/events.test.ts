@@ -8,7 +8,7 @@ import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 /** Tables that hold no resource. */
-const OTHERS = ["d1_migrations", "events", "idempotency_keys", "inventory", "search_index", "webhooks"];
+const OTHERS = ["d1_migrations", "events", "idempotency_keys", "inventory", "live_hubs", "search_index", "webhooks"];
 /** The tables of resources, in the order in which a change leaves its events, with the first part of their types and their paths. */
 const RESOURCES = [
   ["orders", "order", "/v1/store/orders"],

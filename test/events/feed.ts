@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import type { EventPage, PetStoreEvent } from "../../src/events/list-events.ts";
+import type { EventPage, PetStoreEvent } from "../../src/feed/event.ts";
 import { type Call, call, expectJson } from "../support/client.ts";
 
 export const FEED = "/v1/events";

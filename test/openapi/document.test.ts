@@ -214,7 +214,7 @@ describe("the schemas of requests match the checks of the service", () => {
   });
 
   /** The operations with a cursor of their own, and the operation of each such parameter. */
-  const OWN_CURSORS = ["listEvents", "listDeliveries"];
+  const OWN_CURSORS = ["listEvents", "followLive", "listDeliveries"];
   const OPERATION_OF: { [name: string]: string } = {
     "cursor of events": "listEvents",
     "cursor of deliveries": "listDeliveries",

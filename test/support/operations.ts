@@ -49,7 +49,7 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
       scopes: [
         ...(scope === undefined ? [] : [scope]),
         // The example enables the webhook.
-        ...(["/events", "/webhooks"].includes(template) || operation.operationId === "updateWebhook"
+        ...(["/events", "/events/live", "/webhooks"].includes(template) || operation.operationId === "updateWebhook"
           ? (["pets:read"] as const)
           : []),
         // A token has a scope that its key has.

@@ -29,6 +29,6 @@ const PROGRAMS: { [name: string]: Kind } = {
 export const CALLS: { readonly [name: string]: Kind } = {
   ...PROGRAMS,
   ...Object.fromEntries(
-    Object.entries(ROWS).flatMap(([id, { world }]) => (world === "deliveries" ? [] : [[id, world] as const])),
+    Object.entries(ROWS).flatMap(([id, { world }]) => (typeof world === "string" ? [] : [[id, world] as const])),
   ),
 };

@@ -29,6 +29,7 @@ class Storage {
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
+    this.#database.exec("CREATE TABLE kv (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
   }
 
   readonly sql = {
@@ -38,6 +39,17 @@ class Storage {
       if (isScript) this.#database.asked(() => this.#database.exec(sql));
       const rows = isScript ? [] : this.#all(sql, values);
       return { toArray: () => rows };
+    },
+  };
+
+  readonly kv = {
+    get: (name: string) => {
+      const [row] = this.#all("SELECT value FROM kv WHERE name = ?", [name]);
+      return row && (JSON.parse(String(row["value"])) as unknown);
+    },
+    put: (name: string, value: object) => {
+      this.#begin();
+      this.#all("REPLACE INTO kv VALUES (?, ?)", [name, JSON.stringify(value)]);
     },
   };
 
@@ -80,7 +92,7 @@ class Storage {
 
   async deleteAll(): Promise<void> {
     this.#begin();
-    const names = this.#all("SELECT name FROM sqlite_schema WHERE type = 'table'", []);
+    const names = this.#all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'kv'", []);
     for (const { name } of names) this.#database.exec(`DROP TABLE "${String(name)}"`);
   }
 

@@ -1,0 +1,3 @@
+CREATE TABLE `live_hubs` (
+	`name` text PRIMARY KEY NOT NULL
+);

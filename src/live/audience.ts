@@ -1,0 +1,74 @@
+import type { Scope } from "../auth/scopes.ts";
+import { encodeEventCursor } from "../feed/place.ts";
+import { resourceOf } from "../feed/table.ts";
+import { MAX_LIMIT } from "../http/paging.ts";
+
+/** Characters of the events of a page, unless one event alone has more. */
+const PAGE_CHARACTERS = 65_536;
+
+/** What a listener may see and wants, and what ends it. Survives the hibernation of its hub, which keeps 2,048 bytes of each socket. */
+export interface Audience {
+  /** Types, or resources with their dot. */
+  types: readonly string[];
+  /** The id of its key, for the limit of listeners. */
+  keyId: string;
+  /** The SHA-256 of the key, in hexadecimal. */
+  keyHash: string;
+  /** The customer whose orders alone it sees. Null for the key itself. */
+  customer: string | null;
+  /** What its key has to have for as long as it listens. */
+  scopes: readonly Scope[];
+  /** In milliseconds since the epoch. Null for one that does not end. */
+  until: number | null;
+}
+
+/** An event with what decides who sees it. */
+export interface Item {
+  place: string;
+  type: string;
+  /** The customer of the order after the change. */
+  customer: string | null;
+  /** As clients see it, as JSON. Null for a row that nobody sees. */
+  event: string | null;
+}
+
+/** Whether the listener may see the event, and wants it. An order is what its own event says, whatever came before or after. */
+export function sees({ types, customer }: Pick<Audience, "types" | "customer">, item: Item): boolean {
+  const resource = resourceOf(item.type);
+  if (item.event === null || !(types.includes(item.type) || types.includes(resource))) return false;
+  return customer === null || resource !== "order." || item.customer === customer;
+}
+
+/** A page of `listEvents`, as JSON, with its cursor. */
+export interface Page {
+  cursor: string;
+  text: string;
+}
+
+/**
+ * The events as pages: none without an event.
+ *
+ * @param end the place after them, which may be later than that of the last one.
+ * @param more what each page but the last says.
+ */
+export function pagesOf(items: readonly Item[], end: string, bookmark: string | undefined, more = false): Page[] {
+  const pages: Page[] = [];
+  let [events, characters]: [string[], number] = [[], 0];
+  for (const [index, { event, place }] of items.entries()) {
+    events.push(event ?? "");
+    characters += event?.length ?? 0;
+    const next = items[index + 1];
+    const fits = events.length < MAX_LIMIT && characters + (next?.event?.length ?? 0) <= PAGE_CHARACTERS;
+    if (next !== undefined && fits) continue;
+    pages.push(pageOf(events, next === undefined ? end : place, bookmark, more && next !== undefined));
+    [events, characters] = [[], 0];
+  }
+  return pages;
+}
+
+/** One page. */
+export function pageOf(events: readonly string[], place: string, bookmark: string | undefined, more = false): Page {
+  const cursor = encodeEventCursor(place);
+  const known = bookmark === undefined ? "" : `,"bookmark":"${bookmark}"`;
+  return { cursor, text: `{"events":[${events.join()}],"cursor":"${cursor}","more":${more}${known}}` };
+}
