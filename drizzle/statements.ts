@@ -924,9 +924,6 @@ select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", 
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.label.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
-from "orders"
-where "orders"."id" = :id`,
   "updateOrder.label.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
@@ -957,9 +954,6 @@ select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", 
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.labelShipped.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken0"
-from "orders"
-where "orders"."id" = :id`,
   "updateOrder.labelShipped.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"

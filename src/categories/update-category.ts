@@ -5,11 +5,12 @@ import { createHandlers } from "../operation.ts";
 import { categoryId, hasOwnName, noSuchCategory } from "./category.ts";
 import { category } from "./shape.ts";
 
-const patch = compileUpdate("updateCategory", category, "category.updated", {
+const update = compileUpdate("updateCategory", category, "category.updated", {
   missing: noSuchCategory,
   sets: [[], ["name"]],
   rules: [hasOwnName],
 });
+const patch = { ...update, select: update.compileSelect() };
 
 export const updateCategory = createHandlers(
   guard("pets:write"),

@@ -85,15 +85,6 @@ export function compileUpdate<
     const where = and(isThis(parameter), isUnused(db, parameter), isStored);
     return insertEntry(db, parameter, resource, where).returning({ stored: sql<1>`1`.as("stored") });
   });
-  const select = compile<Parameters, Found<Body, Columns>[]>(
-    `${operation}.select`,
-    (db, parameter: Parameter<Parameters>) =>
-      db
-        .select({ ...changeWith(parameter).found(db), ...columns })
-        .from(table)
-        .where(isThis(parameter)) as never,
-  );
-
   type Given = Patch<Field> & More;
   function parametersOf(target: Target, patch: Given, attempt: Attempt | undefined): Parameters {
     const values = Object.fromEntries(names.map((name) => [name, patch[name] ?? null])) as { [Name in Field]: unknown };
@@ -114,6 +105,17 @@ export function compileUpdate<
         }),
       ];
     },
-    select: (target: Target, patch: Given) => select(parametersOf(target, patch, undefined)),
+    /** What reads the row, for a patch that is an operation and no part of one. */
+    compileSelect: () => {
+      const select = compile<Parameters, Found<Body, Columns>[]>(
+        `${operation}.select`,
+        (db, parameter: Parameter<Parameters>) =>
+          db
+            .select({ ...changeWith(parameter).found(db), ...columns })
+            .from(table)
+            .where(isThis(parameter)) as never,
+      );
+      return (target: Target, patch: Given) => select(parametersOf(target, patch, undefined));
+    },
   };
 }

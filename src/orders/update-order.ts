@@ -51,6 +51,8 @@ const shipment = compileUpdate(
   },
 );
 
+const select = shipment.compileSelect();
+
 const LABELS = [["reference"], ["customer"], ["reference", "customer"]] as const;
 const labelled = { ...order, fields: { reference: true, customer: true } };
 const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated", {
@@ -78,7 +80,7 @@ export const updateOrder = createHandlers(
       const ofShipped = isEmpty(labels) ? [] : relabellingOfShipped.plans(target, labels, attempt);
       return [...ofShipped, ...shipment.plans(target, { status, shipDate, ...labels }, attempt)];
     },
-    select: (target, { shipDate = null, ...patch }) => shipment.select(target, { shipDate, ...patch }),
+    select: (target, { shipDate = null, ...patch }) => select(target, { shipDate, ...patch }),
     // Without a precondition, a shipment is repeatable: an order is placed once, so a second run finds nothing to change. A second run
     // with a reference or a customer would undo the change of somebody else in between.
     isRepeatable: ({ ifMatch, ifNoneMatch }, labels) =>

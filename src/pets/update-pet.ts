@@ -5,6 +5,7 @@ import { createHandlers } from "../operation.ts";
 import { petId, petPatch } from "./pet.ts";
 import { pet } from "./shape.ts";
 
-const patch = compileUpdate("updatePet", pet, "pet.updated", petPatch);
+const update = compileUpdate("updatePet", pet, "pet.updated", petPatch);
+const patch = { ...update, select: update.compileSelect() };
 
 export const updatePet = createHandlers(guard("pets:write"), ...patches("updatePet", pet.patch, petId, patch));

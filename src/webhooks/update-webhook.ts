@@ -66,6 +66,8 @@ const patch = compileUpdate(
   },
 );
 
+const select = patch.compileSelect();
+
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
 /** The values of the columns, undefined for each to keep, and `readable`. */
@@ -86,7 +88,7 @@ export const updateWebhook = createHandlers(
   ...patches("updateWebhook", webhookPatch, webhookId, {
     ...patch,
     plans: (target, values, attempt, c) => patch.plans(target, parametersOf(c, values), attempt),
-    select: (target, values, c) => patch.select(target, parametersOf(c, values)),
+    select: (target, values, c) => select(target, parametersOf(c, values)),
     announce: ({ name }, c) => announce(c, name),
   }),
 );
