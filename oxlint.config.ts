@@ -44,7 +44,7 @@ const layers = LAYERS.flatMap((line, depth) =>
 /** The engine of the webhooks has a folder of its own. It uses the rows of the database, and nothing of a request. */
 const engine = only(
   ["src/webhooks/engine/*.ts"],
-  ["../../*.ts", "../../*/**", "!../../{db,exact,feed}/**", "../*.ts", "!../{table,url}.ts"],
+  ["../../*.ts", "../../*/**", "!../../{db,exact,feed}/**", "!../../log/failure.ts", "../*.ts", "!../{table,url}.ts"],
 );
 
 /** What changes of `src/` change the pages, `build.ts` takes from `content.ts`. */

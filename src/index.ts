@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { forgetOld } from "./jobs/purge.ts";
+import { logFailure } from "./log/failure.ts";
 import { foldNames, MAX_FOLDS } from "./pets/fold-names.ts";
 import { indexNames } from "./pets/index-names.ts";
 import { nudgeAll } from "./webhooks/nudge.ts";
@@ -17,17 +18,19 @@ export default {
   /** Every hour, by the cron trigger in wrangler.toml. */
   async scheduled(_controller, env) {
     // First: what follows may use up the statements of the plan.
-    await nudgeAll(env).catch((error: unknown) =>
-      console.error(JSON.stringify({ level: "error", message: "The webhooks were not nudged", cause: String(error) })),
-    );
+    await nudgeAll(env).catch((error: unknown) => logFailure({ event: "webhooks nudged" }, error));
     let left = MAX_STATEMENTS;
     const DB = { prepare: (sql: string) => (left--, env.DB.prepare(sql)) } as D1Database;
-    const { keys, events } = await forgetOld(DB, env.EVENT_DAYS);
-    console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", ...keys }));
-    console.log(JSON.stringify({ level: "info", event: "events forgotten", ...events }));
-    console.log(
-      JSON.stringify({ level: "info", event: "names folded", ...(await foldNames(DB, Math.min(MAX_FOLDS, left / 2))) }),
-    );
-    console.log(JSON.stringify({ level: "info", event: "names indexed", ...(await indexNames(env.DB, left)) }));
+    const log = (event: string, done: object) => console.log(JSON.stringify({ level: "info", event, ...done }));
+    try {
+      const { keys, events } = await forgetOld(DB, env.EVENT_DAYS);
+      log("idempotency keys forgotten", keys);
+      log("events forgotten", events);
+      log("names folded", await foldNames(DB, Math.min(MAX_FOLDS, left / 2)));
+      log("names indexed", await indexNames(env.DB, left));
+    } catch (error) {
+      logFailure({ event: "job" }, error);
+      throw error;
+    }
   },
 } satisfies ExportedHandler<Env>;

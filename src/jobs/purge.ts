@@ -1,4 +1,5 @@
 import { BATCH_SIZE } from "../db/purge.ts";
+import { runAlone } from "../db/run-alone.ts";
 import type { Statement } from "../db/statement.ts";
 import { forgetOldestEvents } from "../feed/purge.ts";
 import { forgetOldestKeys } from "../idempotency/purge.ts";
@@ -36,12 +37,8 @@ export async function forgetOld(
   let tables = Object.keys(statements) as (keyof typeof forgotten)[];
   for (let batch = 0; batch < maxBatches && tables.length > 0; batch++) {
     const table = tables[batch % tables.length] as keyof typeof forgotten;
-    const { sql: text, values } = statements[table];
     try {
-      const { meta } = await database
-        .prepare(text)
-        .bind(...values)
-        .run();
+      const { meta } = await runAlone(database, statements[table]);
       forgotten[table].count += meta.changes;
       if (meta.changes >= BATCH_SIZE) continue;
       forgotten[table].finished = true;

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type { AppEnv, RequestLog } from "../env.ts";
+import { logFailure } from "./failure.ts";
 import { weightOf } from "./share.ts";
 import { parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
@@ -84,14 +85,6 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
   console.log(JSON.stringify(line));
 }
 
-/**
- * Logs the cause of a failure. Messages of D1 name tables and columns, and a value only in a syntax error of FTS5, whose terms are in
- * quotes here. Queries do not run through drizzle, whose errors contain bound parameters.
- */
-export function logError(c: Context<AppEnv>, error: unknown): void {
-  const { name, message, stack, statements }: Error & { statements?: string } =
-    error instanceof Error ? error : new Error(String(error));
-  console.error(
-    JSON.stringify({ level: "error", requestId: c.get("log").requestId, name, message, statements, stack }),
-  );
-}
+/** Logs the cause of a failure of a request. */
+export const logError = (c: Context<AppEnv>, error: unknown): void =>
+  logFailure({ requestId: c.get("log").requestId }, error);

@@ -1,6 +1,7 @@
 import { and, eq, gt, sql } from "drizzle-orm";
 import { derive } from "../db/resource.ts";
-import { compile, type Parameter, type Statement } from "../db/statement.ts";
+import { runAlone } from "../db/run-alone.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { pet } from "./shape.ts";
@@ -43,22 +44,17 @@ export async function foldNames(
   database: D1Database,
   folds = MAX_FOLDS,
 ): Promise<{ count: number; finished: boolean }> {
-  const run = <Row>({ sql: text, values }: Statement<Row>) =>
-    database
-      .prepare(text)
-      .bind(...values)
-      .run<Row>();
   let [count, after] = [0, "0" as Int64];
   for (let statements = 0; statements < folds; statements++) {
     try {
-      const { results } = await run(selectUnfilled({ after }));
+      const { results } = await runAlone(database, selectUnfilled({ after }));
       let length = 0;
       const rows = results
         .map((row) => JSON.stringify(derive(pet, row)))
         .filter((row) => (length += row.length) <= MAX_LENGTH);
       const last = results[rows.length - 1];
       if (last === undefined) return { count, finished: true };
-      const { meta } = await run(fold({ rows: `[${rows.join()}]` }));
+      const { meta } = await runAlone(database, fold({ rows: `[${rows.join()}]` }));
       count += meta.changes;
       after = last.id;
     } catch (error) {

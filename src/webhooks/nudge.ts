@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/sqlite-core";
 import type { Context } from "hono";
+import { runAlone } from "../db/run-alone.ts";
 import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { HUB, liveHubs } from "../live/table.ts";
@@ -60,10 +61,7 @@ async function readEnabled(DB: D1Database) {
   // Before it is known: other requests must not read it too.
   const before = enabled?.nudgedAt ?? new Map<string, number>();
   const reading = (enabled = { nudgedAt: before, readAt: Date.now() });
-  const { sql, values } = selectEnabled({});
-  const { results } = await DB.prepare(sql)
-    .bind(...values)
-    .all<{ name: string }>();
+  const { results } = await runAlone(DB, selectEnabled({}));
   reading.nudgedAt = new Map(results.map(({ name }) => [name, before.get(name) ?? 0]));
   return reading;
 }

@@ -145,6 +145,22 @@ test("the scheduled job logs the documented fields", async () => {
   expect(documented.get("event")?.meaning).toBe(log.map(({ event }) => `\`${String(event)}\``).join(", "));
 });
 
+test.each([
+  ["pets", "job", "foldNames.select"],
+  ["webhooks", "webhooks nudged", "webhooks.enabled"],
+])(
+  "a scheduled job that fails for want of the table %s logs that and its statement",
+  async (table, event, statements) => {
+    await env.DB.exec(`ALTER TABLE ${table} RENAME TO lost`);
+    const run = worker.scheduled(createScheduledController(), env);
+    const { error } = await linesOf(() => run.catch(() => {}));
+    await env.DB.exec(`ALTER TABLE lost RENAME TO ${table}`);
+    const documented = namesOf(documentedFields("The line of a failure"));
+    expect(fieldsOf(error)).toEqual(documented.map((name) => (name === "requestId" ? "event" : name)).toSorted());
+    expect(error).toEqual([expect.objectContaining({ event, statements })]);
+  },
+);
+
 test("the queries in the Query Builder name documented fields", () => {
   const documented = new Set([
     ...documentedFields("The line of a request").keys(),

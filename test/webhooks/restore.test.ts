@@ -410,7 +410,10 @@ describe("a run that fails", () => {
     await env.DB.exec("ALTER TABLE lost RENAME TO events");
     expect(received).toHaveLength(0);
     expect(await hook.alarm()).toBe(5 * SECOND);
-    expect(lines.some((line) => line.includes('"level":"error"') && line.includes(hook.name))).toBe(true);
+    const errors = lines.filter((line) => line.includes('"level":"error"')).map((line) => JSON.parse(line) as object);
+    expect(errors).toEqual([
+      expect.objectContaining({ webhook: hook.name, statements: "webhookEngine.configuration,webhookEngine.wanted" }),
+    ]);
     await hook.pass(5 * SECOND);
     expect(received).toHaveLength(1);
   });

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { encodeEventCursor } from "../../feed/place.ts";
+import { logFailure } from "../../log/failure.ts";
 import { Database } from "./database.ts";
 import { Ledger } from "./ledger.ts";
 import { Look } from "./look.ts";
@@ -150,10 +151,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     } catch (error) {
       next = Date.now() + PAUSE_AFTER_FAILURE;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
-      const { name, message, stack } = cause instanceof Error ? cause : new Error(String(cause));
-      console.error(
-        JSON.stringify({ level: "error", webhook: this.#life?.ledger.progress.name, name, message, stack }),
-      );
+      logFailure({ webhook: this.#life?.ledger.progress.name }, cause);
     } finally {
       await this.#wake(next);
     }
