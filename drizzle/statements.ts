@@ -444,66 +444,54 @@ from "pets"
 where "pets"."id" > :after
 order by "pets"."id" asc
 limit :limit`,
-  "listPets.all.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+  "listPets.all.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), -1)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets NOT INDEXED WHERE "pets"."id" < :after AND "pets"."id" >= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" < CAST(:after AS INTEGER) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.all.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id < CAST(:after AS INTEGER)
+        ORDER BY 1 DESC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE "pets"."id" < :after
+        ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
+  "listPets.all.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), 9223372036854775807)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets NOT INDEXED WHERE "pets"."id" > :after AND "pets"."id" <= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" > CAST(:after AS INTEGER) AND ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id > CAST(:after AS INTEGER)
+        ORDER BY 1 ASC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE "pets"."id" > :after
+        ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
   "listPets.byCategory.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after)
@@ -530,66 +518,54 @@ from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after)
 order by position
 limit :limit`,
-  "listPets.byCategory.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+  "listPets.byCategory.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), -1)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" < CAST(:after AS INTEGER) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byCategory.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id < CAST(:after AS INTEGER)
+        ORDER BY 1 DESC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after) UNION ALL SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after) UNION ALL SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after)
+        ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
+  "listPets.byCategory.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), 9223372036854775807)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" > CAST(:after AS INTEGER) AND ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id > CAST(:after AS INTEGER)
+        ORDER BY 1 ASC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after) UNION ALL SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after) UNION ALL SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after)
+        ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
   "listPets.byCategoryAndStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after)
@@ -600,66 +576,54 @@ from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
 limit :limit`,
-  "listPets.byCategoryAndStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+  "listPets.byCategoryAndStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), -1)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" < CAST(:after AS INTEGER) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byCategoryAndStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id < CAST(:after AS INTEGER)
+        ORDER BY 1 DESC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after)
+        ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
+  "listPets.byCategoryAndStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), 9223372036854775807)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_category_id_status_idx WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" > CAST(:after AS INTEGER) AND (("pets"."category_id" = :categoryId and "pets"."status" = :status) and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id > CAST(:after AS INTEGER)
+        ORDER BY 1 ASC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after)
+        ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
   "listPets.byExternalId.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."external_id" = :externalId and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)) and "pets"."id" < :after)
@@ -690,66 +654,54 @@ from "pets"
 where ("pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
 limit :limit`,
-  "listPets.byStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+  "listPets.byStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), -1)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER) ORDER BY rowid DESC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_status_idx WHERE ("pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" < CAST(:after AS INTEGER) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" DESC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id DESC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
-  "listPets.byStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid < CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id < CAST(:after AS INTEGER)
+        ORDER BY 1 DESC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."status" = :status and "pets"."id" < :after)
+        ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE ("pets"."status" = :status and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
+  "listPets.byStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
         AND place >= (SELECT max(id) FROM events) - 2000),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(:terms) = 1 OR EXISTS (
       SELECT 1 FROM json_each(:terms) AS term
       WHERE NOT EXISTS (SELECT 1 FROM pets_words WHERE pets_words MATCH term.value AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC LIMIT 1 OFFSET 10000)),
       :match, json_extract(:terms, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 199), 9223372036854775807)),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER) ORDER BY rowid ASC),
-    animals AS NOT MATERIALIZED (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets INDEXED BY pets_status_idx WHERE ("pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last))
-    SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'match' AS part FROM (SELECT hit FROM hits LIMIT 10000 * (EXISTS (SELECT 1 FROM present)) OFFSET 0) CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")))
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits LIMIT 1 * (EXISTS (SELECT 1 FROM present)) OFFSET 9999)
-      LIMIT CAST(:limit AS INTEGER))
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'changed' AS part FROM changed CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = pet
-        WHERE "pets"."id" > CAST(:after AS INTEGER) AND ("pets"."status" = :status and ((octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) or EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id"))) ORDER BY "pets"."id" ASC LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, 'seen' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 10000 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0) AS pets
-        WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)) AND NOT EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = "pets"."id")
-      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT * FROM animals ORDER BY id ASC LIMIT 1 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 9999) AS pets
-      LIMIT CAST(:limit AS INTEGER) + 200)
-    UNION ALL SELECT * FROM (
-      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")), '') AS body, 'unfilled' AS part FROM unfilled AS pets WHERE "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 * (NOT EXISTS (SELECT 1 FROM present)) OFFSET 0)) AS found`,
+    unknown(more) AS MATERIALIZED (
+      SELECT min(200, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), 200))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id FROM pets_words WHERE pets_words MATCH (SELECT expression FROM asked) AND rowid > CAST(:after AS INTEGER)
+        UNION SELECT id FROM changed WHERE id > CAST(:after AS INTEGER)
+        ORDER BY 1 ASC LIMIT 10000 * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (SELECT "pets"."id" FROM pets WHERE ("pets"."status" = :status and "pets"."id" > :after)
+        ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
+      WHERE ("pets"."status" = :status and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
+    LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
   "listWebhooks.-id": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
 from "webhooks"
 where "webhooks"."id" < :after

@@ -106,9 +106,8 @@ type Parts<Values> = (parameter: Parameter<Values>) => SQL[][];
  * The statements of a filter. A page reads at most `limit` rows, however deep it is and however rare matches are.
  *
  * @param filter its name.
- * @param indexed SQL that names the index of the parts.
  */
-function compileListing<Values>(filter: string, sort: Sort, indexed: string, partsOf: Parts<Values>) {
+function compileListing<Values>(filter: string, sort: Sort, partsOf: Parts<Values>) {
   const parts = (parameter: Parameter<Values & Bounds>) =>
     partsOf(parameter as never).map((conditions) => and(...conditions, after(pets, parameter as never, sort)));
   return {
@@ -122,22 +121,19 @@ function compileListing<Values>(filter: string, sort: Sort, indexed: string, par
       `listPets.${filter}.search.${sort}`,
       (db, parameter: Parameter<Values & Bounds & Words & Terms>) => {
         const filter = or(...partsOf(parameter as never).map((conditions) => and(...conditions)));
-        return candidates(db, parameter as never, { indexed, parts: parts(parameter), filter }, sort);
+        return candidates(db, parameter as never, parts(parameter), filter, sort);
       },
     ),
   };
 }
 
-const BY_CATEGORY = "INDEXED BY pets_category_id_status_idx";
 const selects = inEachOrder((sort) => ({
-  all: compileListing<unknown>("all", sort, "NOT INDEXED", () => [[]]),
-  byStatus: compileListing<ByStatus>("byStatus", sort, "INDEXED BY pets_status_idx", (parameter) => [
-    [hasStatus(parameter)],
-  ]),
-  byCategoryAndStatus: compileListing<ByCategory & ByStatus>("byCategoryAndStatus", sort, BY_CATEGORY, (parameter) => [
+  all: compileListing<unknown>("all", sort, () => [[]]),
+  byStatus: compileListing<ByStatus>("byStatus", sort, (parameter) => [[hasStatus(parameter)]]),
+  byCategoryAndStatus: compileListing<ByCategory & ByStatus>("byCategoryAndStatus", sort, (parameter) => [
     [hasCategory(parameter), hasStatus(parameter)],
   ]),
-  byCategory: compileListing<ByCategory>("byCategory", sort, BY_CATEGORY, (parameter) =>
+  byCategory: compileListing<ByCategory>("byCategory", sort, (parameter) =>
     PET_STATUSES.map((status) => [hasCategory(parameter), eq(pets.status, status)]),
   ),
   // At most one row per id.

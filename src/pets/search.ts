@@ -1,4 +1,4 @@
-import { and, or, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Bounds, Sort } from "../db/page.ts";
 import type { Stored } from "../db/resource.ts";
 import type { Built, QueryBuilder } from "../db/statement.ts";
@@ -18,10 +18,8 @@ export const WINDOW = 10_000;
 export const MAX_CHANGES = 2_000;
 /** Bytes of a fold in which SQL looks for words. */
 const MAX_BYTES = 128;
-/** Longer names that a request leaves to code at most, beside those of the index, which have the words. */
-export const MAX_LONG = 200;
-/** Rows without a fold that it examines at most. */
-export const MAX_UNFILLED = 200;
+/** Longer names, and rows without a fold, that a request leaves to code at most. */
+export const MAX_UNKNOWN = 200;
 /** Characters of a word that SQL looks at, with the space before it. */
 const MAX_CHARACTERS = 17;
 
@@ -45,101 +43,67 @@ export function parametersOf(needles: readonly string[]): Words & Terms {
   return { ...words, terms: JSON.stringify(terms), match: terms.join(" ") };
 }
 
-/**
- * A row: a match of the index, one of the window as far as SQL knows, the last row that it looked at, one without a fold, or one that
- * changed after the index saw it.
- */
+/** An animal that has the words as far as SQL knows, or the last one that a request examines, without a body. */
 export interface Candidate extends Stored<Animal> {
-  part?: "match" | "seen" | "end" | "unfilled" | "changed";
+  /** Rows beside those of a full page, at most. */
+  more?: number;
 }
 
 /**
- * The first matches, as many as the parameter `limit`: those of the index, and of the animals that events after its place name. If there
- * are fewer than `limit` in the index, the last row of as many as it looks at, without a body. The index joins the terms if one of them is
- * in few animals. Otherwise FTS5 might walk all animals without a match: then the first term finds them, and the names decide.
+ * The first animals that have the words as far as SQL knows. They are those of the index, and those that later events name. The index joins
+ * the terms if one of them is in few animals. Otherwise FTS5 might walk all animals without a match: then the first term finds them.
  *
- * While the index is not current, those in a window of animals, or the last row of a full window. Then the first rows without a fold,
- * without a body where a filter leaves them out. The window ends with the last of them.
+ * While the index is not current, they are those of a filter. If there are as many as a request examines, the last one comes too.
  *
- * @param indexed SQL that names the index of a filter. With bounds on both sides, SQLite may choose another one.
- * @param parts the conditions of the animals, mutually exclusive. The index holds the rows of each in the order of ids.
+ * @param parts the conditions of the animals, mutually exclusive. An index holds the rows of each in the order of ids.
  * @param filter the condition that they have in common, but for the cursor. There is none when they are all animals.
  */
 export function candidates(
   db: QueryBuilder,
   parameter: (name: keyof (Bounds & Words & Terms)) => Placeholder,
-  { indexed, parts, filter }: { indexed: string; parts: readonly (SQL | undefined)[]; filter: SQL | undefined },
+  parts: readonly (SQL | undefined)[],
+  filter: SQL | undefined,
   sort: Sort,
 ): Built<Candidate[]> {
-  const [order, isAfter, isUpTo, end] = (
-    sort === "id" ? ["ASC", ">", "<=", "9223372036854775807"] : ["DESC", "<", ">=", "-1"]
-  ).map((text) => sql.raw(text));
-  const rows = (limit: number, offset = 0) => sql.raw(`LIMIT ${limit} OFFSET ${offset}`);
-  /** The same while the index is current, or while it is not. */
-  const rowsIf = (isCurrent: boolean, limit: number, offset = 0) =>
-    sql.raw(`LIMIT ${limit} * (${isCurrent ? "" : "NOT "}EXISTS (SELECT 1 FROM present)) OFFSET ${offset}`);
+  const [order, isAfter] = (sort === "id" ? ["ASC", ">"] : ["DESC", "<"]).map((text) => sql.raw(text));
+  const [most, changes, bytes, unknown] = [WINDOW, MAX_CHANGES, MAX_BYTES, MAX_UNKNOWN].map((n) => sql.raw(String(n)));
   // FTS5 goes straight to an integer. For a float, it walks from the first row.
-  const cursor = sql`CAST(${parameter("after")} AS INTEGER)`;
+  const after = sql`CAST(${parameter("after")} AS INTEGER)`;
+  const having = (term: SQL) => sql`FROM pets_words WHERE pets_words MATCH ${term} AND rowid ${isAfter} ${after}`;
+  const animals = parts.map((part) => sql`SELECT ${pets.id} FROM pets WHERE ${part}`);
+  const words = WORDS.map((name) => sql`instr(text, ${parameter(name)})`);
+  // Of a long name, code decides, so that SQL need not look at many. A look into the index is in the place of its condition.
+  const matches = sql`(octet_length(text) > ${bytes} OR ${sql.join(words, sql` AND `)}
+    OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE ${isUnfilled} AND id = examined.id))`;
   // SQLite plans with the value of a parameter that is the whole limit, and so compiles the statement again for each search.
-  const limit = sql`CAST(${parameter("limit")} AS INTEGER)`;
-  const limitWithLong = sql`${limit} + ${sql.raw(String(MAX_LONG))}`;
-  const unfilled = sql`FROM unfilled AS pets WHERE ${pets.id} ${isAfter} ${parameter("after")} ORDER BY ${pets.id} ${order}`;
-  const named = sql`*, coalesce(folded, ' ' || lower(name)) AS text FROM pets`;
-  const animals = sql.join(
-    parts.map(
-      (part) => sql`SELECT ${named} ${sql.raw(indexed)} WHERE ${part} AND ${pets.id} ${isUpTo} (SELECT id FROM last)`,
-    ),
-    sql` UNION ALL `,
-  );
-  const isIn = sql`EXISTS (SELECT 1 FROM unfilled WHERE unfilled.id = ${pets.id})`;
-  const words = sql.join(
-    WORDS.map((name) => sql`instr(text, ${parameter(name)})`),
-    sql` AND `,
-  );
-  /** Of a long name, code decides, so that SQL need not look at many. */
-  const contains = sql`(octet_length(text) > ${sql.raw(String(MAX_BYTES))} OR ${words})`;
-  const matches = and(filter, or(contains, isIn));
-  const row = (part: Candidate["part"], body = pet.body()) =>
-    sql`SELECT ${exact(pets.id)} AS id, ${pets.version} AS version, ${body} AS body, ${sql.raw(`'${part}'`)} AS part`;
-  const having = (term: SQL) =>
-    sql`FROM pets_words WHERE pets_words MATCH ${term} AND rowid ${isAfter} ${cursor} ORDER BY rowid ${order}`;
-  // The name of each source is that of the table, so that the columns have their names. A look into the index of the unfilled rows
-  // is in the place of their condition. Without INDEXED BY, SQLite would read the table in the order of ids.
   const found = sql`WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = ${sql.raw(`'${RULES}'`)} AND place >= (SELECT min(id) FROM events)
-        AND place >= (SELECT max(id) FROM events) - ${sql.raw(String(MAX_CHANGES))}),
-    changed(pet) AS MATERIALIZED (SELECT DISTINCT CAST(data ->> 'id' AS INTEGER) FROM events
-      WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
+        AND place >= (SELECT max(id) FROM events) - ${changes}),
+    changed(id) AS MATERIALIZED (
+      SELECT CAST(data ->> 'id' AS INTEGER) FROM events WHERE id > (SELECT place FROM present) AND type LIKE 'pet.%'),
     asked(expression) AS MATERIALIZED (SELECT iif(json_array_length(${parameter("terms")}) = 1 OR EXISTS (
       SELECT 1 FROM json_each(${parameter("terms")}) AS term
-      WHERE NOT EXISTS (SELECT 1 ${having(sql`term.value`)} ${rows(1, WINDOW)})),
+      WHERE NOT EXISTS (SELECT 1 ${having(sql`term.value`)} ORDER BY rowid ${order} LIMIT 1 OFFSET ${most})),
       ${parameter("match")}, json_extract(${parameter("terms")}, '$[0]'))),
-    unfilled AS NOT MATERIALIZED (SELECT * FROM pets INDEXED BY pets_unfolded_idx WHERE ${isUnfilled}),
-    last(id) AS MATERIALIZED (
-      SELECT ifnull((SELECT id ${unfilled} ${rowsIf(false, 1, MAX_UNFILLED - 1)}), ${end})),
-    hits AS NOT MATERIALIZED (SELECT rowid AS hit ${having(sql`(SELECT expression FROM asked)`)}),
-    animals AS NOT MATERIALIZED (${animals})
-    SELECT * FROM (
-      ${row("match")} FROM (SELECT hit FROM hits ${rowsIf(true, WINDOW)}) CROSS JOIN (SELECT ${named}) AS pets ON ${pets.id} = hit
-        WHERE hit NOT IN (SELECT pet FROM changed) AND ${matches}
-      UNION ALL SELECT CAST(hit AS TEXT), 0, '', 'end' FROM (SELECT hit FROM hits ${rowsIf(true, 1, WINDOW - 1)})
-      LIMIT ${limit})
-    UNION ALL SELECT * FROM (
-      ${row("changed")} FROM changed CROSS JOIN (SELECT ${named}) AS pets ON ${pets.id} = pet
-        WHERE ${pets.id} ${isAfter} ${cursor} AND ${matches} ORDER BY ${pets.id} ${order} LIMIT ${limitWithLong})
-    UNION ALL SELECT * FROM (
-      ${row("seen")} FROM (SELECT * FROM animals ORDER BY id ${order} ${rowsIf(false, WINDOW)}) AS pets
-        WHERE ${contains} AND NOT ${isIn}
-      UNION ALL ${row("end", sql`''`)} FROM (SELECT * FROM animals ORDER BY id ${order} ${rowsIf(false, 1, WINDOW - 1)}) AS pets
-      LIMIT ${limitWithLong})
-    UNION ALL SELECT * FROM (
-      ${row("unfilled", filter && sql`iif(${filter}, ${pet.body()}, '')`)} ${unfilled} ${rowsIf(false, MAX_UNFILLED)})`;
+    unknown(more) AS MATERIALIZED (
+      SELECT min(${unknown}, iif(EXISTS (SELECT 1 FROM present), (SELECT count(*) FROM changed), ${unknown}))),
+    examined(id) AS NOT MATERIALIZED (
+      SELECT * FROM (SELECT rowid AS id ${having(sql`(SELECT expression FROM asked)`)}
+        UNION SELECT id FROM changed WHERE id ${isAfter} ${after}
+        ORDER BY 1 ${order} LIMIT ${most} * EXISTS (SELECT 1 FROM present))
+      UNION ALL SELECT * FROM (${sql.join(animals, sql` UNION ALL `)}
+        ORDER BY 1 ${order} LIMIT ${most} * NOT EXISTS (SELECT 1 FROM present)))
+    SELECT ${exact(pets.id)} AS id, ${pets.version} AS version, ${pet.body()} AS body, (SELECT more FROM unknown) AS more
+      FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON ${pets.id} = examined.id
+      WHERE ${and(filter, matches)}
+    UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET ${most} - 1)
+    LIMIT CAST(${parameter("limit")} AS INTEGER) + (SELECT more FROM unknown)`;
   return db
     .select({
       id: sql<Int64>`found.id`.as("id"),
       version: sql<number>`found.version`.as("version"),
       body: sql<Json<Animal>>`found.body`.as("body"),
-      part: sql<NonNullable<Candidate["part"]>>`found.part`.as("part"),
+      more: sql<number>`found.more`.as("more"),
     })
     .from(sql`(${found}) AS found`);
 }
@@ -153,23 +117,9 @@ export function hasWords({ body }: Stored<Animal>, needles: readonly string[]): 
 
 /** The page of a search. It may have fewer animals than `limit`, or none, and still go on. */
 export function pageOfSearch(query: PageQuery, needles: readonly string[], rows: Candidate[]): Found<Listed<Animal>[]> {
-  const limit = limitOf(query.limit);
-  const partOf = (part: Candidate["part"]) => rows.filter((row) => row.part === part);
-  const direction = query.sort === "-id" ? -1n : 1n;
-  const compare = (a: Candidate, b: Candidate) => Number((BigInt(a.id) - BigInt(b.id)) * direction);
-  // What comes after the first of these is not known.
-  const ends = [
-    partOf("match")[limit],
-    partOf("seen")[limit + MAX_LONG],
-    partOf("changed")[limit + MAX_LONG],
-    ...partOf("end"),
-    partOf("unfilled")[MAX_UNFILLED - 1],
-  ];
-  const [end] = ends.filter((row) => row !== undefined).toSorted(compare);
-  const found: Candidate[] = [];
-  for (const row of rows.toSorted(compare)) {
-    if (found.length > limit || (end !== undefined && compare(row, end) > 0)) break;
-    if (hasWords(row, needles)) found.push(row);
-  }
-  return toPage(query, found, end);
+  const [first] = rows;
+  const last = rows.at(-1);
+  const isCut = last?.body === "" || rows.length > limitOf(query.limit) + (first?.more ?? 0);
+  const found = rows.filter((row) => hasWords(row, needles));
+  return toPage(query, found, isCut ? last : undefined);
 }
