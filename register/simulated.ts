@@ -64,7 +64,12 @@ export const STATUSES = ["available", "pending", "sold"] as const;
 export const nameOf = (random: Random) =>
   random.chance(0.3)
     ? random.pick(Object.values(SCRIPTS))[0]
-    : random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
+    : random.pick(["Rex", "Émile 🐍", 'a"b\\c', "Wolfeschlegelsteinhausen", `Animal ${random.between(1, 40)}`]);
+/** Of these some find none, and some have a word that its first 16 characters do not tell apart. */
+const TEXTS = ["re", "EMIL", "b", "animal", "animal 1", "3 an", "", "wolfeschlegelsteinh", "wolfeschlegelsteinx"];
+/** A text that searches names. */
+export const textOf = (random: Random) =>
+  random.pick(random.chance(0.6) ? TEXTS : Object.values(SCRIPTS).flatMap(([, ...texts]) => texts));
 export const categoryOf = (random: Random) =>
   random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
 /** A place of the feed that a client knows, its end or its start. */

@@ -58,7 +58,8 @@ export class Agents {
     }
     const cursor = /[?&]cursor=([\w-]+)/.exec(response?.headers.get("Link") ?? "")?.[1];
     const list = `${/^\/v1\/(?:store\/)?\w+/.exec(path)?.[0]}?limit=3`;
-    const next = method === "GET" ? cursor && `${path}&cursor=${cursor}` : `${list}&sort=-id`;
+    const next =
+      method === "GET" ? cursor && `${path.replace(/&cursor=[^&]*/, "")}&cursor=${cursor}` : `${list}&sort=-id`;
     if (next !== undefined) await send({ ...request, method: "GET", path: next, headers: {}, body: undefined });
   }
 

@@ -1,4 +1,5 @@
 import { type Place, decodeEventCursor } from "../../src/feed/place.ts";
+import { RULES } from "../../src/pets/fold.ts";
 import { writeCategory, writeOrder, writePet } from "../model/model.ts";
 import type { Finding } from "./checkers.ts";
 import type { Exchange, Trip } from "./history.ts";
@@ -22,6 +23,8 @@ export interface Feed {
   /** The ids of its first row and of its last. */
   oldest: number;
   newest: number;
+  /** Events that wait for the index of words. Undefined while it is not ready. */
+  waiting?: number | undefined;
   /** The rows that are newer than those of the state before. */
   added: Row[];
   /** The feed began anew here, with a hidden row. */
@@ -30,14 +33,22 @@ export interface Feed {
 
 const ADDED = `SELECT id, printf('%016x%08x', id, tag) AS place, type, version, data, created_at AS createdAt FROM events
   WHERE id > ? ORDER BY id`;
-const BOUNDS = "SELECT min(id) AS oldest, max(id) AS newest FROM events";
+const BOUNDS = `SELECT min(events.id) AS oldest, max(events.id) AS newest,
+  (SELECT iif(ready AND rules = '${RULES}' AND place >= min(events.id), place, NULL) FROM search_index) AS place FROM events`;
 
 /** Reads what the last transaction left in the feed. */
 export function readFeed(primary: Instance, at: number, before: Feed | undefined): Feed {
-  const [bounds] = primary.rows(BOUNDS) as { oldest: number; newest: number }[];
-  const { oldest = 0, newest = 0 } = bounds ?? {};
+  const [bounds] = primary.rows(BOUNDS) as { oldest: number; newest: number; place: number | null }[];
+  const { oldest = 0, newest = 0, place = null } = bounds ?? {};
+  const waiting = place === null ? undefined : newest - place;
   const isSame = before !== undefined && newest <= before.newest;
-  return { at, oldest, newest, added: isSame ? [] : (primary.rows(ADDED, before?.newest ?? 0) as unknown as Row[]) };
+  return {
+    at,
+    oldest,
+    newest,
+    waiting,
+    added: isSame ? [] : (primary.rows(ADDED, before?.newest ?? 0) as unknown as Row[]),
+  };
 }
 
 /** What a follower of the feed stored in one transaction. */

@@ -26,6 +26,8 @@ export interface Exchange {
   call?: number | undefined;
   isolate: string;
   version: string;
+  /** Whether a search may end its page early. */
+  hasSmallBounds?: boolean;
   /** Whether an agent sends it, as the call of a tool. Its response is then what the result tells of that of the plain request. */
   isTool?: boolean | undefined;
   /** The API key, as operators name it. */

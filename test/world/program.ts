@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
-import { presentStatements } from "../../scripts/compile-statements.ts";
+import { build } from "esbuild";
+import { moduleOf, presentStatements, textsOf } from "../../scripts/compile-statements.ts";
 import type { Clock, Timer } from "./clock.ts";
 import type { Random } from "./random.ts";
 
@@ -46,11 +46,7 @@ const GLOBALS = [
  *
  * @param root the folder of the source.
  */
-export async function programOf<Exports>(
-  entry: string,
-  root = ROOT,
-  plugins: Plugin[] = [],
-): Promise<Program<Exports>> {
+export async function programOf<Exports>(entry: string, root = ROOT): Promise<Program<Exports>> {
   const { outputFiles } = await build({
     entryPoints: [join(root, entry)],
     absWorkingDir: root,
@@ -62,7 +58,7 @@ export async function programOf<Exports>(
     write: false,
     logLevel: "silent",
     alias: { "cloudflare:workers": join(import.meta.dirname, "cloudflare-workers.ts") },
-    plugins: [presentStatements, ...plugins],
+    plugins: [presentStatements],
   });
   const code = `"use strict";${outputFiles[0]?.text}\nreturn program;`;
   // oxlint-disable-next-line typescript/no-implied-eval -- so that a program can run many times, each with its own globals
@@ -71,14 +67,42 @@ export async function programOf<Exports>(
 }
 
 /** A module and all that it imports as of a commit, with the packages of today. */
-export async function programAt<Exports>(commit: string, entry: string): Promise<Program<Exports>> {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
-  try {
+export const programAt = <Exports>(commit: string, entry: string): Promise<Program<Exports>> =>
+  programIn(entry, (folder) => {
     const files = execFileSync("git", ["archive", commit, "src", "drizzle", "package.json"], {
       cwd: ROOT,
       maxBuffer: 2 ** 28,
     });
     execFileSync("tar", ["-x", "-C", folder], { input: files });
+  });
+
+/** Texts of files of src, each with its file and what stands in its place. */
+export type Edits = readonly (readonly [file: string, text: string, other: string])[];
+
+/** A module and all that it imports, with other texts. The statements are theirs too. */
+export const programWith = <Exports>(entry: string, edits: Edits): Promise<Program<Exports>> =>
+  programIn(entry, async (folder) => {
+    for (const part of ["src", "drizzle", "package.json"])
+      cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+    for (const [name, text, other] of edits) {
+      const file = join(folder, "src", name);
+      const source = readFileSync(file, "utf8");
+      if (!source.includes(text)) throw new Error(`src/${name} has no ${text}`);
+      writeFileSync(
+        file,
+        source.replace(text, () => other),
+      );
+    }
+    writeFileSync(join(folder, "drizzle/statements.ts"), moduleOf(await textsOf(undefined, folder)));
+  });
+
+async function programIn<Exports>(
+  entry: string,
+  fill: (folder: string) => void | Promise<void>,
+): Promise<Program<Exports>> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
+  try {
+    await fill(folder);
     return await programOf<Exports>(entry, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });

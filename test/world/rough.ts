@@ -3,7 +3,7 @@ import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import { categoryOf, cursorOf, nameOf, referenceOf } from "../../register/simulated.ts";
+import { categoryOf, cursorOf, nameOf, referenceOf, textOf } from "../../register/simulated.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -87,6 +87,21 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
           }),
           ...(random.chance(0.3) && conditions(random, known, resource, id)),
         },
+      };
+    },
+  },
+  "search from some place": {
+    weight: 14,
+    make(random, known, state) {
+      const filter = random.weighted({ "": 5, "&status=available": 1, "&categoryId=2": 1 });
+      const limit = random.pick([1, 2, 5, 30]);
+      const order = random.pick(["id", "-id"] as const);
+      const from = encodeCursor({ after: String(known.id(random, "pets")) as Int64, sort: order });
+      const cursor = random.chance(0.4) ? `&cursor=${from}` : "";
+      return {
+        method: "GET",
+        path: `/v1/pets?q=${encodeURIComponent(textOf(random))}&limit=${limit}&sort=${order}${cursor}${filter}`,
+        headers: random.chance(0.2) ? { "x-d1-bookmark": bookmarkOf(random.between(0, state)) } : {},
       };
     },
   },

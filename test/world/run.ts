@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
-import { judge } from "./checkers.ts";
+import { judge, searchesIn } from "./checkers.ts";
 import { picture } from "./picture.ts";
 import { programAt } from "./program.ts";
 import type { Worker } from "./service.ts";
@@ -48,7 +48,8 @@ while (ran < worlds) {
   ran++;
   sent += outcome.history.exchanges.length;
   duration += outcome.duration;
-  for (const [kind, count] of outcome.history.faults) faults.set(kind, (faults.get(kind) ?? 0) + count);
+  for (const [kind, count] of [...outcome.history.faults, ...searchesIn(outcome)])
+    faults.set(kind, (faults.get(kind) ?? 0) + count);
   if (performance.now() - shown > PROGRESS) {
     shown = performance.now();
     console.log(summary());

@@ -26,11 +26,14 @@ export interface Worker {
 export interface Version {
   name: string;
   program: Program<Worker>;
+  /** Whether small stores reach its bounds of a search. */
+  hasSmallBounds?: boolean;
 }
 
 interface Isolate {
   name: string;
   version: string;
+  hasSmallBounds: boolean;
   worker: Worker;
   location: number;
   isAlive: boolean;
@@ -177,9 +180,14 @@ export class Service {
     const random = this.#platform.random(name);
     const version = random.pick(this.#versions);
     const { secret } = this;
-    const isolate = { name, version: version.name, location, isAlive: true, secret, running: new Set<() => void>() };
     const started: Isolate = {
-      ...isolate,
+      name,
+      version: version.name,
+      hasSmallBounds: version.hasSmallBounds ?? false,
+      location,
+      isAlive: true,
+      secret,
+      running: new Set(),
       skew: random.between(-LARGEST_SKEW, LARGEST_SKEW),
       worker: undefined as never,
     };
@@ -213,6 +221,7 @@ export class Service {
     const { path, method, headers, body = null } = exchange;
     exchange.isolate = isolate.name;
     exchange.version = isolate.version;
+    exchange.hasSmallBounds = isolate.hasSmallBounds;
     isolate.running.add(lose);
     if (faults.meets(random, "isolate killed")) {
       clock.after(random.delay(0, WAY.most), () => this.#end(isolate));

@@ -13,8 +13,11 @@ import "./workerd.ts";
 
 /** `next` is the id after which the next page of a list begins, or "none". */
 export type Expected = Answer & { next?: string };
-/** What a request asks of the model. Undefined for a request that no state allows. */
-export type Question = (model: Model, at: number) => Expected;
+/**
+ * What a request asks of the model. A page of a search may end early: then `end` is the place that its response names. Undefined for a
+ * request that no state allows.
+ */
+export type Question = (model: Model, at: number, end?: string) => Expected;
 
 interface Operation {
   operationId: string;
@@ -86,10 +89,10 @@ export function questionOf(exchange: Exchange): Question | undefined {
     key: key === undefined ? undefined : [apiKey, ...(token === undefined ? [] : [token.customer]), key].join(" "),
     token,
   };
-  return (model, at) => {
+  return (model, at, end) => {
     model.isReleased = isReleased;
     const answered = answer(asked, model, at);
-    return Array.isArray(answered) ? pageOf(answered, query) : answered;
+    return Array.isArray(answered) ? pageOf(answered, query, end) : answered;
   };
 }
 
@@ -112,20 +115,15 @@ const viewOf = (query: URLSearchParams): View => ({
 
 const idOf = (item: string) => Number(/^\{"id":(\d+)/.exec(item)?.[1]);
 
-function pageOf(items: string[], query: URLSearchParams): Expected {
+function pageOf(items: string[], query: URLSearchParams, end?: string): Expected {
   const limit = Number(query.get("limit") ?? 20);
   const cursor = decodeCursor(query.get("cursor") ?? "");
-  const after = Number(cursor?.after);
-  const rest =
-    cursor === undefined
-      ? items
-      : items.filter((item) => (cursor.sort === "id" ? idOf(item) > after : idOf(item) < after));
-  const page = rest.slice(0, limit);
-  return {
-    status: 200,
-    body: `[${page.join()}]`,
-    next: rest.length > limit ? String(idOf(page.at(-1) ?? "")) : "none",
-  };
+  const isAfter = (id: number, place: number) => (query.get("sort") === "-id" ? id < place : id > place);
+  const rest = items.filter((item) => cursor === undefined || isAfter(idOf(item), Number(cursor.after)));
+  const isAhead = end !== undefined && (cursor === undefined || isAfter(Number(end), Number(cursor.after)));
+  const page = rest.filter((item) => !isAhead || !isAfter(idOf(item), Number(end))).slice(0, limit);
+  const last = rest.length > limit ? String(idOf(page.at(-1) ?? "")) : "none";
+  return { status: 200, body: `[${page.join()}]`, next: isAhead ? end : last };
 }
 
 /** The response of an exchange, in the terms of the model. */

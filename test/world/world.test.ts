@@ -1,16 +1,15 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Plugin } from "esbuild";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expect, test } from "vitest";
 import { previousRelease } from "../../scripts/expand/previous-release.ts";
 import { git } from "../../scripts/git.ts";
 import { picture } from "./picture.ts";
-import { programAt, programOf } from "./program.ts";
+import { programAt } from "./program.ts";
 import type { Worker } from "./service.ts";
 import { fail, shrink } from "./shrink.ts";
-import { type Code, PRESENT, presentCode, runWorld } from "./world.ts";
+import { presentCode, runWorld } from "./world.ts";
 
 // The service in simulated worlds (docs/decisions/simulated-world.md). npm run test:world runs more of them.
 
@@ -56,22 +55,8 @@ test("a seed has one history", async () => {
 /** They take time at the end of each world. */
 const WITHOUT_WEBHOOKS = new Set(["a webhook is managed"]);
 
-/** The service with another line in a file of src. */
-async function withLine(name: string, file: string, line: string, other: string): Promise<Code> {
-  const source = readFileSync(join(ROOT, "src", file), "utf8");
-  const contents = source.replace(line, other);
-  expect(contents).not.toBe(source);
-  const plugin: Plugin = {
-    name,
-    setup: (build) =>
-      build.onLoad({ filter: new RegExp(`/src/${RegExp.escape(file)}$`) }, () => ({ contents, loader: "ts" })),
-  };
-  return { ...code, versions: [{ name, program: await programOf<Worker>("src/index.ts", ROOT, [plugin]) }] };
-}
-
 test("a session that ignores its bookmark is found, in a history that is short", async () => {
-  const start = "this.#start = start ??";
-  const mutant = await withLine("forgetful", "db/session.ts", start, "this.#start =");
+  const mutant = await presentCode(["db/session.ts", "this.#start = start ??", "this.#start ="]);
   const plan = { seed: 1, steps: 300, calm: WITHOUT_WEBHOOKS };
   const failure = await fail(mutant, document, plan, "sessionsNeverGoBack");
   const shortest = failure && (await shrink(mutant, document, failure, 60));
@@ -81,7 +66,7 @@ test("a session that ignores its bookmark is found, in a history that is short",
 });
 
 test("a session that does not repeat a read whose replica lacks a migration is found", async () => {
-  const mutant = await withLine(PRESENT, "db/session.ts", "lacksSchema(cause)", "false");
+  const mutant = await presentCode(["db/session.ts", "lacksSchema(cause)", "false"]);
   const failure = await fail(mutant, document, { seed: 2, steps: 300, calm: WITHOUT_WEBHOOKS });
   expect(failure?.violation).toMatchObject({
     checker: "failuresHaveCauses",
@@ -90,10 +75,34 @@ test("a session that does not repeat a read whose replica lacks a migration is f
 });
 
 test.each([
-  ["a call that loses its key", "call.ts", 'headers["Idempotency-Key"] = key;', ";", "oneAfterAnother"],
-  ["a call that reads from a replica", "endpoint.ts", 'READS: "primary"', 'READS: "nearest"', "agentsSeeEveryWrite"],
-])("%s is found", async (_bug, file, line, other, checker) => {
-  const mutant = await withLine(PRESENT, `mcp/${file}`, line, other);
-  const failure = await fail(mutant, document, { seed: 1, steps: 800, calm: WITHOUT_WEBHOOKS }, checker);
+  ["a call that loses its key", "mcp/call.ts", 'headers["Idempotency-Key"] = key;', ";", "oneAfterAnother"],
+  [
+    "a call that reads from a replica",
+    "mcp/endpoint.ts",
+    'READS: "primary"',
+    'READS: "nearest"',
+    "agentsSeeEveryWrite",
+  ],
+  [
+    "a search that takes a word of the index",
+    "pets/search.ts",
+    "needles.every((needle) => name.includes(needle))",
+    "true",
+    "oneAfterAnother",
+  ],
+  [
+    "an index that skips an event",
+    "pets/index-names.ts",
+    "WHERE id > ? AND id <= ?",
+    "WHERE id > ? + 1 AND id <= ?",
+    "oneAfterAnother",
+  ],
+])("%s is found", async (_bug, file, text, other, checker) => {
+  const mutant = await presentCode([file, text, other]);
+  const runs = [1, 2, 3, 4]
+    .values()
+    .map((seed) => fail(mutant, document, { seed, steps: 800, calm: WITHOUT_WEBHOOKS }, checker));
+  let failure: Awaited<ReturnType<typeof fail>>;
+  for (const run of runs) if ((failure = await run) !== undefined) break;
   expect(failure?.violation.exchange).toBeDefined();
 });

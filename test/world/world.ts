@@ -23,7 +23,7 @@ import { INVARIANTS } from "./invariants.ts";
 import { Namespace } from "./kv.ts";
 import { Objects } from "./objects.ts";
 import { type ApiKey, Operators } from "./operators.ts";
-import { type Program, programOf } from "./program.ts";
+import { type Edits, type Program, programOf, programWith } from "./program.ts";
 import { Random, type RandomOf } from "./random.ts";
 import { Owners, Receivers } from "./receivers.ts";
 import { roughRequest } from "./rough.ts";
@@ -58,14 +58,31 @@ export interface Code {
 /** The name of the version here. */
 export const PRESENT = "present";
 
-/** The service and the client as they are here. */
-export async function presentCode(): Promise<Code> {
-  const [program, client, keyFormat] = await Promise.all([
-    programOf<Worker>("src/index.ts"),
+/** Bounds of a search that the small store of a world reaches. A page has more animals than events may wait. */
+export const SMALL = { changes: 12, window: 40 };
+const SMALL_BOUNDS: Edits = [
+  ["pets/search.ts", "WINDOW = 10_000", `WINDOW = ${SMALL.window}`],
+  ["pets/search.ts", "MAX_CHANGES = 2_000", `MAX_CHANGES = ${SMALL.changes}`],
+  ["pets/search.ts", "MAX_BYTES = 128", "MAX_BYTES = 16"],
+  ["pets/search.ts", "MAX_UNKNOWN = 200", `MAX_UNKNOWN = ${SMALL.changes}`],
+  ["pets/index-names.ts", "INDEXED_AT_ONCE = 1_000", "INDEXED_AT_ONCE = 4"],
+  ["pets/index-names.ts", "FEWEST = 100", "FEWEST = 6"],
+  ["index.ts", "MAX_STATEMENTS = 990", "MAX_STATEMENTS = 100"],
+];
+
+/** The service and the client as they are here, or with other texts. Some isolates have small bounds. */
+export async function presentCode(...edits: Edits): Promise<Code> {
+  const [program, small, client, keyFormat] = await Promise.all([
+    programWith<Worker>("src/index.ts", edits),
+    programWith<Worker>("src/index.ts", [...SMALL_BOUNDS, ...edits]),
     programOf<{ PetStore: typeof PetStore }>("client/src/index.ts"),
     programOf<{ generateKey: () => string }>("src/auth/key-format.ts"),
   ]);
-  return { versions: [{ name: PRESENT, program }], client, keyFormat };
+  const versions = [
+    { name: PRESENT, program },
+    { name: PRESENT, program: small, hasSmallBounds: true },
+  ];
+  return { versions, client, keyFormat };
 }
 
 export interface Plan {
@@ -169,8 +186,6 @@ class World {
   readonly #followers: Followers;
   readonly #webhooks: Parts;
   readonly #backups: Backups;
-  /** Whether every version leaves events. */
-  readonly #hasFeed: boolean;
   readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
   readonly #snapshots: { content: Uint8Array; number: number }[] = [];
@@ -208,7 +223,7 @@ class World {
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
-    this.#isMixed = code.versions.length > 1;
+    this.#isMixed = code.versions.some(({ name }) => name !== PRESENT);
     const clients = new Clients({ clock, history, service, PetStore, random, isMixed: this.#isMixed });
     this.#service = service;
     this.#clients = clients;
@@ -216,7 +231,6 @@ class World {
     this.#customers = new Customers(clients, clock, this.#keys);
     this.#agents = new Agents(clients, clock, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
-    this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
     this.#webhooks = this.#createWebhooks(code, manager);
     const nextNote = () => this.#notes++;
     this.#backups = new Backups({ clock, database, history, calm, nextNote });
@@ -394,7 +408,7 @@ class World {
       case "a secret is replaced":
         return this.#replaceSecret(random);
       case "a backup":
-        if (this.#hasFeed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
+        if (!this.#isMixed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
         return;
       case "a restore of a backup":
         if (!this.#isRestoring && !this.#backups.isBusy && this.#backups.hasOne) void this.#restoreBackup(random);
