@@ -307,8 +307,9 @@ export const pets = {
     scope: "pets:write",
     customers: "refused",
     sample: async (store) => {
-      const [animal] = await store.pets.upsert([{ externalId: "SKU-0007", name: "Ada the Alpaca", categoryId: 1n }]);
-      console.log(animal?.id, animal?.result);
+      await store.pets.upsertMany([{ externalId: "SKU-0007", name: "Ada the Alpaca", categoryId: 1n }], {
+        onProgress: ({ animals, warnings }) => console.log(animals[0]?.result, warnings),
+      });
     },
     costs: {
       "an import of 100 new animals": [rows(1605, 501), 200, BATCH, put(IMPORTED)],
@@ -326,7 +327,7 @@ export const pets = {
       weight: 6,
       prepare({ random }) {
         const pets = importsOf(random);
-        return (client) => client.pets.upsert(pets);
+        return (client) => client.pets.upsertMany(pets);
       },
       answer: ({ body }, model) => model.importPets(body as never),
     },

@@ -44,6 +44,21 @@ export function readAnswer(
   throw new PetStoreError("unexpected_response", `A response with status ${status} ${fault}.`, details);
 }
 
+/** The length of the longest header that the service writes. */
+const MAX_HEADER = 4_096;
+
+/** The names in `Ignored-Fields`: Strings and Display Strings (RFC 9651). */
+export function warningsOf(headers: Headers): string[] {
+  const header = (headers.get("Ignored-Fields") ?? "").slice(0, MAX_HEADER);
+  return Array.from(header.matchAll(/%"([^"]*)"|"((?:\\.|[^"\\])*)"/g), ([, display, plain = ""]) => {
+    try {
+      return display === undefined ? plain.replaceAll(/\\(.)/g, "$1") : decodeURIComponent(display);
+    } catch {
+      return display ?? plain;
+    }
+  });
+}
+
 /** The JSON, or undefined when there is none in an exact form. JSON that does not end was cut off. */
 function parse(text: string | undefined): { value?: unknown; cut?: boolean } {
   try {

@@ -1,50 +1,64 @@
-import type { Answer } from "./answer.ts";
+import { type Answer, warningsOf } from "./answer.ts";
 import type { Call } from "./connection.ts";
 import { type Fields, fits } from "./fields.ts";
 import { toDigits } from "./int64.ts";
 import { stringifyExact } from "./json.ts";
-import { checkHeader } from "./options.ts";
+import { checkHeader, type RequestOptions } from "./options.ts";
 import { checkFirstUsed, type CreateOptions } from "./requests.ts";
-import type { Animal, NewPet, PetChange, VersionedAnimal } from "./shapes.ts";
+import type { Animal, ImportedPet, NewPet, PetChange, UpsertedAnimal, VersionedAnimal } from "./shapes.ts";
+
+type Sendable = NewPet | PetChange | ImportedPet;
 
 /** As many animals, and bytes, as the service takes in one request. */
 const MAX_COUNT = 100;
 const MAX_BYTES = 64 * 1024;
 
-/** Options of a creation of many animals. */
-export interface CreateManyOptions extends CreateOptions {
-  /** Is told each batch after its creation. */
-  onProgress?: ((progress: Progress) => void) | undefined;
+/** What the caller is told of each batch. */
+interface Told<Item> {
+  /** The animals of this batch, as they are now. */
+  animals: Item[];
+  /** The names of the fields of this batch that the service ignored, 20 at most. */
+  warnings: string[];
 }
 
 /** How far a creation of many animals is. */
-export interface Progress {
+export interface Progress extends Told<Animal> {
   /** The number of animals that exist now, of this batch and of those before it. */
   created: number;
-  /** The animals of this batch. */
-  animals: Animal[];
-}
-
-/** Options of many changes. */
-export interface UpdateManyOptions extends CreateOptions {
-  /** Is told each batch after its changes. */
-  onProgress?: ((progress: UpdateProgress) => void) | undefined;
 }
 
 /** How far many changes are. */
-export interface UpdateProgress {
+export interface UpdateProgress extends Told<VersionedAnimal> {
   /** The number of changes that are made now, of this batch and of those before it. */
   done: number;
-  /** The animals of this batch, as they are now. */
-  animals: VersionedAnimal[];
 }
+
+/** How far an import is. */
+export interface UpsertProgress extends Told<UpsertedAnimal> {
+  /** The number of animals that are as the source has them, of this batch and of those before it. */
+  done: number;
+}
+
+interface Telling<Progress> {
+  /** Is told each batch after its response. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Options of a creation of many animals. */
+export type CreateManyOptions = CreateOptions & Telling<Progress>;
+
+/** Options of many changes. */
+export type UpdateManyOptions = CreateOptions & Telling<UpdateProgress>;
+
+/** Options of an import. */
+export type UpsertManyOptions = RequestOptions & Telling<UpsertProgress>;
 
 /**
  * Cuts items into batches. The same items are always cut in the same places.
  *
  * @param idOf the id of an item that a batch may have once.
  */
-async function* batchesOf<Item extends NewPet | PetChange>(
+async function* batchesOf<Item extends Sendable>(
   items: Iterable<Item> | AsyncIterable<Item>,
   idOf: (item: Item) => string | undefined,
 ): AsyncGenerator<Item[]> {
@@ -72,40 +86,60 @@ async function* batchesOf<Item extends NewPet | PetChange>(
   if (batch.length > 0) yield batch;
 }
 
+/** The request of a batch. One that may be sent again leaves the same state, and has no key. */
+type Request =
+  | { operation: "createPets"; method: "POST" }
+  | { operation: "updatePets"; method: "PATCH" }
+  | { operation: "importPets"; method: "PUT" };
+
 /**
- * Sends items in batches, each once under a key of its own.
+ * Sends items in batches, each once under a key of its own, or as often as needed.
  *
  * @param count the name of the number of items that are done, in the progress and in an error.
  * @returns the number of items.
  */
-export async function sendBatches<Item extends NewPet | PetChange, Count extends "created" | "done", Result>(
+export async function sendBatches<Item extends Sendable, Count extends "created" | "done", Result>(
   pets: { send(call: Call): Promise<Answer> },
-  request: { operation: "createPets"; method: "POST" } | { operation: "updatePets"; method: "PATCH" },
+  request: Request,
   items: Iterable<Item> | AsyncIterable<Item>,
   {
-    idempotencyKey = crypto.randomUUID(),
+    idempotencyKey: given,
     firstUsed = new Date(),
     onProgress,
     ...options
-  }: CreateOptions & { onProgress?: ((progress: Record<Count, number> & { animals: Result[] }) => void) | undefined },
+  }: CreateOptions & Telling<Record<Count, number> & Told<Result>>,
   fields: Fields,
   count: Count,
 ): Promise<number> {
+  const idempotencyKey = request.method === "PUT" ? undefined : (given ?? crypto.randomUUID());
   // The keys of the batches would hide that it is empty.
-  checkHeader("Idempotency-Key", idempotencyKey);
+  if (idempotencyKey !== undefined) checkHeader("Idempotency-Key", idempotencyKey);
   let done = 0;
   // An id of a new animal is ignored.
-  const idOf = (item: Item) => (count === "done" && "id" in item ? toDigits(item.id) : undefined);
+  const idOf = (item: Item) => (request.method === "PATCH" && "id" in item ? toDigits(item.id) : undefined);
   for await (const body of batchesOf(items, idOf)) {
-    checkFirstUsed(firstUsed, { idempotencyKey, [count]: done });
+    if (idempotencyKey !== undefined) checkFirstUsed(firstUsed, { idempotencyKey, [count]: done });
     const expects = (value: unknown): boolean =>
       Array.isArray(value) && value.length === body.length && value.every(fits(fields));
-    const headers = { "Content-Type": "application/json", "Idempotency-Key": `${idempotencyKey}-${done}` };
+    const headers = {
+      "Content-Type": "application/json",
+      "Idempotency-Key": idempotencyKey && `${idempotencyKey}-${done}`,
+    };
     const path = "/pets/batch";
-    const call = { ...options, ...request, path, body, headers, idempotencyKey, [count]: done, expects };
-    const { value } = await pets.send(call);
+    const call = {
+      ...options,
+      ...request,
+      path,
+      body,
+      headers,
+      ...(idempotencyKey && { idempotencyKey }),
+      [count]: done,
+      expects,
+    };
+    const answer = await pets.send(call);
     done += body.length;
-    onProgress?.({ [count]: done, animals: value } as Record<Count, number> & { animals: Result[] });
+    const told = { animals: answer.value as Result[], warnings: warningsOf(answer.headers) };
+    onProgress?.({ [count]: done, ...told } as Record<Count, number> & Told<Result>);
   }
   return done;
 }

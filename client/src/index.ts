@@ -11,7 +11,14 @@ import { Webhooks } from "./webhooks.ts";
 
 export type { Session };
 export type { Fetch } from "./attempt.ts";
-export type { CreateManyOptions, Progress, UpdateManyOptions, UpdateProgress } from "./batches.ts";
+export type {
+  CreateManyOptions,
+  Progress,
+  UpdateManyOptions,
+  UpdateProgress,
+  UpsertManyOptions,
+  UpsertProgress,
+} from "./batches.ts";
 export type { Categories } from "./categories.ts";
 export { type ClientErrorCode, PetStoreError, type PetStoreErrorCode, type ServiceErrorCode } from "./error.ts";
 export type { EventPage, EventQuery, Events, FollowOptions } from "./events.ts";

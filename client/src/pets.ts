@@ -1,6 +1,6 @@
-import type { ReadOptions, RequestOptions } from "./options.ts";
-import { type CreateManyOptions, sendBatches, type UpdateManyOptions } from "./batches.ts";
-import { ANIMAL, fits, UPSERTED_ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
+import type { ReadOptions } from "./options.ts";
+import { type CreateManyOptions, sendBatches, type UpdateManyOptions, type UpsertManyOptions } from "./batches.ts";
+import { ANIMAL, UPSERTED_ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import type { List } from "./list.ts";
 import {
@@ -13,18 +13,7 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type {
-  Animal,
-  Etags,
-  ImportedPet,
-  Listed,
-  NewPet,
-  PetChange,
-  PetPatch,
-  PetQuery,
-  UpsertedAnimal,
-  WithEtags,
-} from "./shapes.ts";
+import type { Animal, Etags, ImportedPet, Listed, NewPet, PetChange, PetPatch, PetQuery, WithEtags } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
@@ -101,18 +90,19 @@ export class Pets {
   }
 
   /**
-   * Makes 1 to 100 animals what another system says, all or none: by `externalId`, it creates the unknown ones, changes those that differ
-   * and leaves the others. It may be repeated.
+   * Makes animals what another system says, in batches, in their order, and each batch as a whole: by `externalId`, it creates the unknown
+   * ones, changes those that differ and leaves the others. After any end, run it again from the beginning: the same animals change nothing.
+   * An error in a batch ends it: the animals of earlier batches stay.
    *
-   * @returns the animals in the order of the given ones.
+   * @param pets any number of them. The memory holds one batch.
+   * @returns the number of animals.
    * @beta
    */
-  async upsert(pets: readonly ImportedPet[], options: RequestOptions = {}): Promise<UpsertedAnimal[]> {
-    const expects = (value: unknown): boolean =>
-      Array.isArray(value) && value.length === pets.length && value.every(fits(UPSERTED_ANIMAL));
-    const request = { operation: "importPets", method: "PUT", path: "/pets/batch", body: pets } as const;
-    const { value } = await this.#pets.send({ ...options, ...request, expects });
-    return value as UpsertedAnimal[];
+  async upsertMany(
+    pets: Iterable<ImportedPet> | AsyncIterable<ImportedPet>,
+    options: UpsertManyOptions = {},
+  ): Promise<number> {
+    return sendBatches(this.#pets, { operation: "importPets", method: "PUT" }, pets, options, UPSERTED_ANIMAL, "done");
   }
 
   /**

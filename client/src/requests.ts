@@ -1,4 +1,4 @@
-import type { Answer } from "./answer.ts";
+import { type Answer, warningsOf } from "./answer.ts";
 import type { Call, Connection, Memory } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
 import { cacheControl, type ReadOptions, type RequestOptions } from "./options.ts";
@@ -54,6 +54,8 @@ export interface Versioned {
 export interface Created extends Versioned {
   /** Whether an earlier attempt with this key made the change. The resource is then as that attempt left it. */
   replayed: boolean;
+  /** The names of the fields that the request had and that the service ignored, 20 at most. */
+  warnings: string[];
 }
 
 type Operation = keyof operations;
@@ -156,7 +158,10 @@ export class Resource<Name extends string, Item> {
   /** Sends a request whose response is one resource. */
   async #one(call: Call): Promise<Versioned & Record<Name, Item>> {
     const { value, headers } = await this.send({ ...call, expects: fits(this.#fields) });
-    const created = call.body && { replayed: headers.get("Idempotency-Replayed") === "true" };
+    const created = call.body && {
+      replayed: headers.get("Idempotency-Replayed") === "true",
+      warnings: warningsOf(headers),
+    };
     return { [this.#name]: value, etag: headers.get("ETag") ?? "", ...created } as Versioned & Record<Name, Item>;
   }
 

@@ -1,7 +1,7 @@
-// What a batch of changes has in common with one of new animals is in create-many.test.ts.
+// What a batch of changes, or of an import, has in common with one of new animals is in create-many.test.ts.
 import { expect, expectTypeOf, test } from "vitest";
-import type { PetChange, Progress, UpdateProgress } from "../../../client/src/index.ts";
-import { errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
+import type { ImportedPet, PetChange, Progress, UpdateProgress, UpsertProgress } from "../../../client/src/index.ts";
+import { ANIMAL, broken, errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
 
 const FIRST = 2n ** 62n + 1n;
 
@@ -109,3 +109,106 @@ test.each(["[]", '[{"id":1,"name":"","categoryId":1,"status":"sold"}]'])(
     expect(await errorOf(store.pets.updateMany([{ id: 1 }]))).toMatchObject({ code: "unexpected_response" });
   },
 );
+
+const imported = (length: number, name = "Rex") =>
+  Array.from({ length }, (_, index): ImportedPet => ({ externalId: `SKU-${index}`, name, categoryId: FIRST }));
+const externalIdsOf = ({ body = "" }: Sent) => [...body.matchAll(/"externalId":"([^"]+)"/g)].map(([, id]) => id);
+
+/** A service that imports what it does not know. A broken connection comes after the import. */
+function importService(...faults: (Reply | undefined)[]) {
+  const known = new Set<string | undefined>();
+  const reply: Reply = (sent) => {
+    const fault = faults.shift();
+    if (fault !== undefined && fault !== broken) return fault(sent);
+    const animals = externalIdsOf(sent).map((id) => {
+      const result = known.has(id) ? "unchanged" : "created";
+      known.add(id);
+      return `{"id":1,"name":"Rex","categoryId":1,"status":"sold","externalId":"${id}","version":1,"result":"${result}"}`;
+    });
+    return (fault ?? json(200, `[${animals.join()}]`, { "Ignored-Fields": '"price"' }))(sent);
+  };
+  return fakeService([reply]);
+}
+
+// Promise: upsert-many, warnings, what-methods-return
+test.each([
+  [0, []],
+  [100, [100]],
+  [250, [100, 100, 50]],
+])("%d animals are imported in order, in batches of %j", async (count, sizes) => {
+  for (const source of [imported(count), new Set(imported(count)), slowly(imported(count))]) {
+    const { store, sent } = importService();
+    const told: UpsertProgress[] = [];
+    expect(await store.pets.upsertMany(source, { onProgress: (progress) => told.push(progress) })).toBe(count);
+    expect(sent.flatMap(externalIdsOf)).toEqual(imported(count).map(({ externalId }) => externalId));
+    expect(sent.map((request) => externalIdsOf(request).length)).toEqual(sizes);
+    for (const { method, path, headers, body } of sent) {
+      expect([method, path, headers["content-type"]]).toEqual(["PUT", "/pets/batch", "application/json"]);
+      expect(headers).not.toHaveProperty("idempotency-key");
+      expect(body).toContain(`"categoryId":${FIRST}}`);
+    }
+    expect(told.map(({ done, animals }) => [done, animals.length])).toEqual(
+      sizes.map((size, at) => [100 * at + size, size]),
+    );
+    for (const { animals, warnings } of told) {
+      expect(warnings).toEqual(["price"]);
+      for (const { version, result } of animals) expect([version, result]).toEqual([1, "created"]);
+    }
+  }
+});
+
+// Promise: upsert-many
+test("a batch of long names has at most 64 KiB", async () => {
+  const { store, sent } = importService();
+  await store.pets.upsertMany(imported(100, "🐕".repeat(255)));
+  expect(sent.map((request) => externalIdsOf(request).length)).toEqual([60, 40]);
+  for (const { body = "" } of sent) expect(new TextEncoder().encode(body).byteLength).toBeLessThanOrEqual(64 * 1024);
+});
+
+// Promise: upsert-many-goes-on, upsert-many-results, what-is-repeated
+test.each([
+  ["a lost response", broken],
+  ["a 503", failure(503, "service_unavailable")],
+  ["a 429", failure(429, "rate_limited", { "Retry-After": "0" })],
+])("a batch is sent again after %s", async (_, fault) => {
+  const { store, sent } = importService(undefined, fault);
+  const results: string[] = [];
+  const onProgress = ({ animals }: UpsertProgress) => results.push(...new Set(animals.map(({ result }) => result)));
+  expect(await store.pets.upsertMany(imported(201), { onProgress })).toBe(201);
+  expect(sent[2]).toMatchObject({ body: sent[1]?.body });
+  expect(sent).toHaveLength(4);
+  expect(results).toEqual(["created", fault === broken ? "unchanged" : "created", "created"]);
+});
+
+// Promise: progress-of-errors, upsert-many-errors, upsert-many-goes-on
+test("an error ends the import, and another run goes through all of it", async () => {
+  const { store, sent } = importService(undefined, undefined, failure(409, "pet_on_order"));
+  const error = await errorOf(store.pets.upsertMany(imported(250)));
+  expect(error).toMatchObject({ code: "pet_on_order", done: 200, created: undefined, idempotencyKey: undefined });
+  const results: string[] = [];
+  const onProgress = ({ animals }: UpsertProgress) => results.push(...animals.map(({ result }) => result));
+  await store.pets.upsertMany(imported(250), { onProgress });
+  expect(sent).toHaveLength(6);
+  expect(results).toEqual([...Array<string>(200).fill("unchanged"), ...Array<string>(50).fill("created")]);
+});
+
+// Promise: upsert-many-errors
+test("the service is told both animals of one identifier, which it refuses", async () => {
+  const { store, sent } = importService(failure(400, "invalid_request"));
+  const animals = [...imported(2), ...imported(1, "Max")];
+  expect(await errorOf(store.pets.upsertMany(animals))).toMatchObject({ code: "invalid_request", done: 0 });
+  expect(sent.map(externalIdsOf)).toEqual([["SKU-0", "SKU-1", "SKU-0"]]);
+});
+
+// Promise: warnings
+test.each([
+  [undefined, []],
+  ['"sku", "price"', ["sku", "price"]],
+  ['"a\\"b\\\\c", "", %"gr%c3%b6%c3%9fe\\"', ['a"b\\c', "", "größe\\"]],
+  ['%"%zz", "x"', ["%zz", "x"]],
+  ["sku", []],
+  ['"', []],
+])("the names in Ignored-Fields are warnings: %j", async (header, warnings) => {
+  const { store } = fakeService([json(201, ANIMAL, header === undefined ? {} : { "Ignored-Fields": header })]);
+  expect((await store.pets.create({ name: "Rex", categoryId: 1 })).warnings).toEqual(warnings);
+});

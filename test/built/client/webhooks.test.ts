@@ -17,6 +17,7 @@ test("a webhook has an exact id and its version", async () => {
     webhook: { ...JSON.parse(WEBHOOK), id: 9007199254740993n },
     etag: '"1"',
     replayed: false,
+    warnings: [],
   });
   expect(sent[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
 });
