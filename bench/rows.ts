@@ -20,7 +20,12 @@ const SIZES = [1_000, 1_000_000];
 const FEWEST = 2 * BATCH_SIZE;
 const SAMPLES = 11;
 /** What reads or writes more rows in the large database. docs/capacity.md explains each. */
-const GROWING = ["a search that finds nothing", "an inventory", "pages of orders of a day"];
+const GROWING = [
+  "a search that finds nothing",
+  "a list of the orders of a time",
+  "an inventory",
+  "pages of orders of a day",
+];
 const INVENTORY = "/v1/store/inventory";
 const JOB = `the hourly job with ${BATCH_SIZE.toLocaleString("en")} old keys and as many events`;
 
@@ -46,7 +51,7 @@ const inserts = (rows: number) => [
   `INSERT INTO orders (id, pet_id, status, created_at, ship_date, reference)
     SELECT ${BASE} + i, CASE WHEN i % ${rows / 100} = 1 THEN ${RARE.animal} WHEN i % 2 THEN iif(i % 4 = 1, ${COMMON.deleted}, ${COMMON.ordered}) ELSE ${BASE} + i END,
       CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END,
-      strftime('%Y-%m-%dT%H:%M:%fZ', '2025-01-01', i * ${(ORDER_DAYS * 86_400) / rows} || ' seconds'), '2026',
+      strftime('%Y-%m-%dT%H:%M:%fZ', '2025-01-01', (i * ${(ORDER_DAYS * 86_400) / rows}) || ' seconds'), '2026',
       CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.reference}' WHEN i % 2 THEN '${COMMON.reference}' END FROM n`,
   `INSERT INTO categories (id, name) SELECT ${BASE} + i, 'Kind ' || i FROM n`,
 ];
