@@ -1,11 +1,260 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { spawn } from "node:child_process";
+import { createHash, createHmac } from "node:crypto";
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import type { BrowserContext, Page } from "playwright-core";
+import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { PetStore } from "../../client/src/index.ts";
-import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
+import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
+import { applyMigrations } from "../../scripts/migrations.ts";
+import { keyRecordName } from "../../src/auth/key-record.ts";
+import { LOCAL_API_KEY, LOCAL_TOKEN_SECRET } from "../../src/local-api-key.ts";
+import { newProject } from "../built/project.ts";
 import { serve } from "../built/serve.ts";
-import { inNode, inWorkerd, startShop } from "../built/shop-fronts.ts";
-import { openPage, origins } from "./chromium.ts";
+import { inNode, inWorkerd, openShop, type Start } from "../built/shop-fronts.ts";
+import { openPage, origins, violationsOf } from "./chromium.ts";
 
-// Tests the headers that Chromium sends with a form, and how it applies the policy of the pages.
+// The shop of examples/shop-browser and the service have different origins. Of the others, this tests the headers that Chromium sends with a
+// form, and how it applies the policy of the pages.
+
+const inBrowser: Start = (port, env) => {
+  const project = newProject();
+  onTestFinished(() => rmSync(project, { recursive: true }));
+  cpSync("examples/shop-browser", project, { recursive: true });
+  return spawn(process.execPath, [join(project, "server.mjs")], { env: { ...env, PORT: String(port) } });
+};
+
+/** A token of the service, which lives for some seconds. It makes none for less than a minute. */
+function shortToken(seconds: number): string {
+  const keyHash = createHash("sha256").update(LOCAL_API_KEY).digest("hex");
+  const expiresAt = Math.floor(Date.now() / 1_000) + seconds;
+  const claims = [keyHash, crypto.randomUUID(), expiresAt, ["pets:read", "orders:place", "orders:own"], "c_short", 1];
+  const signed = `petstore_local_t_${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+  return `${signed}.${createHmac("sha256", LOCAL_TOKEN_SECRET).update(signed).digest("base64url")}`;
+}
+
+let store: PetStore;
+beforeAll(() => {
+  store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
+});
+
+/** A name that no other test has, of one word. */
+const newName = () => `Ada${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
+const stock = async (name: string) => (await store.pets.create({ name, categoryId: 1 })).animal;
+const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;
+
+async function start(api = origins.loopback, program = inBrowser): Promise<string> {
+  return (await openShop(program, new URL(api), LOCAL_API_KEY)).origin;
+}
+
+/** Opens the shop, and counts the requests of the page to the service and to the shop. */
+async function open(origin: string, customer: string, prepare?: (context: BrowserContext) => Promise<unknown>) {
+  const asked: string[] = [];
+  const { page, faults } = await openPage("/", {
+    origin,
+    // It asks another origin, and some of its requests are refused.
+    expectsFaults: true,
+    prepare: async (page) => {
+      page.on("request", (request) => void asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      await prepare?.(page.context());
+    },
+  });
+  await page.getByLabel("Your name").fill(customer);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { name: "Your orders" }).waitFor();
+  return { page, asked, errors: () => faults.filter((fault) => !/^asks |status of (?:401|409|429)|ERR_/.test(fault)) };
+}
+
+const search = async (page: Page, name: string) => {
+  await page.getByLabel("Name of an animal").fill(name);
+  // The lines of the list before go with the answer. Its animals may be in both.
+  const lines = await page.locator("#animals li").elementHandles();
+  await page.getByRole("button", { name: "Search" }).click();
+  await expect
+    .poll(() => Promise.all(lines.map((line) => line.evaluate((one) => one.isConnected))))
+    .not.toContain(true);
+};
+const said = (page: Page, text: string | RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
+const orderButton = (page: Page, name: string) => page.getByRole("button", { name: `Order ${name}`, exact: true });
+
+test("a customer searches, orders with a double click, and cancels, and the page asks once for each", async () => {
+  const name = newName();
+  const [{ id }, origin] = [await stock(name), await start()];
+  const { page, asked, errors } = await open(origin, newName());
+  const since = () => asked.splice(0).filter((one) => !/client|shop\./.test(one));
+  // The two reads share a token. The first one is refused, because nobody is logged in.
+  expect(since()).toEqual([
+    "GET /",
+    "POST /token",
+    "POST /login",
+    "POST /token",
+    "GET /v1/pets",
+    "GET /v1/store/orders",
+  ]);
+  await search(page, name);
+  await orderButton(page, name).waitFor();
+  expect(since()).toEqual(["GET /v1/pets"]);
+  await orderButton(page, name).dblclick();
+  await said(page, `Thank you. Your order of ${name} has the number`);
+  await expect.poll(() => page.getByRole("button", { name: "Cancel" }).count()).toBe(1);
+  expect(since()).toEqual(["POST /v1/store/orders", "POST /v1/store/orders"]);
+  const [order, ...more] = await ordersOf(id);
+  expect([order?.status, more]).toEqual(["placed", []]);
+  expect(await orderButton(page, name).count()).toBe(0);
+  await page.reload();
+  await page.getByRole("button", { name: `Cancel ${order?.id}: ${name}` }).dblclick();
+  await said(page, `Your order ${order?.id} is cancelled.`);
+  expect((await ordersOf(id)).map(({ status }) => status)).toEqual(["cancelled"]);
+  await expect.poll(() => asked.filter((one) => one.startsWith("DELETE")).length).toBe(2);
+  // With the next key, because this is another order.
+  await orderButton(page, name).click();
+  await said(page, "Thank you");
+  expect((await ordersOf(id)).map(({ status }) => status).toSorted()).toEqual(["cancelled", "placed"]);
+  expect(errors()).toEqual([]);
+});
+
+// Promise: customers-have-their-own-orders
+test("two customers at once see their own orders only, and one of them gets the animal", async () => {
+  const [both, own] = [newName(), newName()];
+  await stock(both);
+  const [{ id }, origin] = [await stock(own), await start()];
+  const [first, second] = [await open(origin, newName()), await open(origin, newName())];
+  for (const { page } of [first, second]) await search(page, both);
+  await Promise.all([first, second].map(({ page }) => orderButton(page, both).click()));
+  await Promise.all([first, second].map(({ page }) => said(page, /Thank you|Somebody else was faster/)));
+  const texts = await Promise.all([first, second].map(({ page }) => page.getByRole("status").textContent()));
+  expect(texts.filter((text) => text?.startsWith("Thank you"))).toHaveLength(1);
+  await search(first.page, own);
+  await orderButton(first.page, own).click();
+  await said(first.page, "Thank you");
+  await second.page.reload();
+  await second.page.getByRole("heading", { name: "Your orders" }).waitFor();
+  expect(await second.page.getByText(own).count()).toBe(0);
+  // Another customer cannot cancel it with their token either.
+  const [order] = await ordersOf(id);
+  const status = await second.page.evaluate(
+    async ([api, order]) => {
+      const token = await (await fetch("/token", { method: "POST" })).text();
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await fetch(`${api}/v1/store/orders/${order}`, { method: "DELETE", headers })).status;
+    },
+    [origins.loopback, String(order?.id)],
+  );
+  expect([status, (await ordersOf(id))[0]?.status]).toEqual([404, "placed"]);
+});
+
+test("a response that is lost after the order is placed is asked for again, and the animal is ordered once", async () => {
+  const name = newName();
+  const [{ id }, origin] = [await stock(name), await start()];
+  const { page } = await open(origin, newName());
+  await search(page, name);
+  let lost = 0;
+  await page.route("**/v1/store/orders", async (route) => {
+    if (route.request().method() !== "POST" || lost++ > 0) return route.continue();
+    // The service has written it.
+    await route.fetch();
+    return route.abort("connectionreset");
+  });
+  await orderButton(page, name).click();
+  await said(page, "Thank you");
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect(lost).toBe(2);
+});
+
+// Promise: tokens-are-renewed
+test("a token that ends in the middle is renewed, and the order is placed once", async () => {
+  const name = newName();
+  const [{ id }, origin] = [await stock(name), await start()];
+  const seconds = 4;
+  let minted = 0;
+  const { page, asked } = await open(origin, newName(), (context) =>
+    context.route("**/token", async (route) => {
+      const response = await route.fetch();
+      if (response.status() !== 200 || minted++ > 0) return route.fulfill({ response });
+      return route.fulfill({ body: shortToken(seconds) });
+    }),
+  );
+  await search(page, name);
+  await orderButton(page, name).waitFor();
+  expect(minted).toBe(1);
+  await new Promise((resolve) => {
+    setTimeout(resolve, (seconds + 1) * 1_000);
+  });
+  asked.splice(0);
+  await orderButton(page, name).click();
+  await said(page, "Thank you");
+  expect(asked.filter((one) => one.startsWith("POST"))).toEqual([
+    "POST /v1/store/orders",
+    "POST /token",
+    "POST /v1/store/orders",
+  ]);
+  expect(await ordersOf(id)).toHaveLength(1);
+  // Without a session, there is no next token, and the page asks for the login.
+  await page.context().clearCookies();
+  await page.reload();
+  await said(page, "Please log in.");
+  expect(await page.getByLabel("Your name").isVisible()).toBe(true);
+});
+
+test("a customer who is too fast reads how long to wait", async () => {
+  const contents = readFileSync(join(inject("bundle"), "index.js"), "utf8");
+  const limiter = (limit: number) => ({ namespace_id: String(limit), simple: { limit, period: 60 } as const });
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: [{ type: "ESModule", path: "index.js", contents }],
+      compatibilityDate: COMPATIBILITY_DATE,
+      bindings: { ENVIRONMENT: "local", LOG_SUCCESS_SHARE: "0", VERSION: { id: "test" } },
+      d1Databases: { DB: "pets" },
+      kvNamespaces: { API_KEYS: "keys" },
+      ratelimits: {
+        RATE_LIMITER: limiter(1_000),
+        CUSTOMER_RATE_LIMITER: limiter(10),
+        TOKEN_RATE_LIMITER: limiter(10_000),
+      },
+    }),
+  );
+  onTestFinished(() => miniflare.dispose());
+  const api = await miniflare.ready;
+  await applyMigrations(await miniflare.getD1Database("DB"), "drizzle");
+  const keys = await miniflare.getKVNamespace("API_KEYS");
+  await keys.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
+  const { page } = await open(await start(api.origin), newName());
+  // A new minute may begin once.
+  for (let i = 0; i < 25 && !(await page.getByText("too fast").isVisible()); i++) {
+    const response = page.waitForResponse(/\/v1\/pets/);
+    await search(page, "a");
+    await response;
+  }
+  await said(page, "That was too fast. Please try again in 60 seconds.");
+  expect(await page.getByRole("button", { name: "Search" }).isVisible()).toBe(true);
+});
+
+test("the page keeps to WCAG 2.2 AA, and runs no script but its own", async () => {
+  const name = `<img src=x onerror=alert(1)>${newName()}`;
+  const [{ id }, origin] = [await stock(name), await start()];
+  const { page, errors } = await open(origin, newName());
+  await search(page, name.slice(-15));
+  await orderButton(page, name).click();
+  await said(page, "Thank you");
+  expect(await page.locator("img").count()).toBe(0);
+  await stock(newName());
+  await search(page, "");
+  await page
+    .getByRole("button", { name: /^Order / })
+    .first()
+    .waitFor();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violationsOf(page, {})).toEqual([]);
+  }
+  expect((await ordersOf(id)).length).toBe(1);
+  expect(errors()).toEqual([]);
+  // A page of another site gets no token.
+  const foreign = await fetch(`${origin}/token`, { method: "POST", headers: { "Sec-Fetch-Site": "cross-site" } });
+  expect([foreign.status, foreign.headers.get("Access-Control-Allow-Origin")]).toEqual([404, null]);
+});
 
 /** A page with the form of a shop, and with the shop in a frame. Returns its origin. */
 async function startOtherSite(shop: string, fields: Record<string, string>): Promise<string> {
@@ -18,9 +267,7 @@ async function startOtherSite(shop: string, fields: Record<string, string>): Pro
 test("the kiosk shows a new animal without a reload, and the text of its name only", async () => {
   vi.stubEnv("IDLE", "100");
   onTestFinished(() => void vi.unstubAllEnvs());
-  const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
-  const { origin } = await startShop(inNode(process.execPath, "kiosk.mjs"), new URL(origins.loopback), LOCAL_API_KEY);
-  await expect.poll(() => fetch(origin).then(({ status }) => status, String), { timeout: 100_000 }).toBe(200);
+  const origin = await start(origins.loopback, inNode(process.execPath, "kiosk.mjs"));
   const { page } = await openPage("/", { origin });
   await page.evaluate("globalThis.loaded = 1");
   for (const name of ["Ada", "<img src=x onerror=alert(1)>\n\ndata: <b>Max"]) {
@@ -50,17 +297,11 @@ test("the kiosk shows a new animal without a reload, and the text of its name on
 describe.each([
   ["in workerd", inWorkerd],
   ["in Node.js", inNode(process.execPath)],
-])("the shop %s", (_runtime, start) => {
+])("the shop %s", (_runtime, program) => {
   // Chromium sends no Sec-Fetch-Site to an insecure host on another machine.
   test.each(["127.0.0.1", "petstore.example"])("at %s accepts orders only from its own form", async (host) => {
-    const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
-    const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;
-    const { animal } = await store.pets.create({ name: "Ada", categoryId: 1 });
-    const { origin: address } = await startShop(start, new URL(origins.loopback), LOCAL_API_KEY);
-    await expect
-      .poll(() => fetch(`${address}/nothing`).then(({ status }) => status, String), { timeout: 100_000 })
-      .toBe(404);
-    const origin = address.replace("127.0.0.1", host);
+    const animal = await stock("Ada");
+    const origin = (await start(origins.loopback, program)).replace("127.0.0.1", host);
 
     const fields = { animal: String(animal.id), key: crypto.randomUUID() };
     const other = await startOtherSite(origin, fields);

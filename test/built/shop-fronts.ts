@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import getPort from "get-port";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { startWrangler } from "../../scripts/wrangler.ts";
 import { link, newProject } from "./project.ts";
 
@@ -46,4 +46,12 @@ export async function startShop(start: Start, api: URL, key: string): Promise<Sh
     if (child.exitCode === null && child.kill()) await once(child, "exit");
   });
   return { origin: `http://127.0.0.1:${port}`, log };
+}
+
+/** Starts a shop, and waits until it responds. */
+export async function openShop(start: Start, api: URL, key: string): Promise<ShopFront> {
+  const shop = await startShop(start, api, key);
+  const responds = () => fetch(`${shop.origin}/nothing`).then(({ status }) => status, String);
+  await expect.poll(responds, { timeout: 100_000 }).toBeTypeOf("number");
+  return shop;
 }
