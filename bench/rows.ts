@@ -1,8 +1,5 @@
 // Sends each kind of request of test/costs.ts, and pages from the middle, to a service with a small and with a large database.
-import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { table } from "../scripts/docs/generated.ts";
-import { applyMigrations } from "../scripts/migrations.ts";
 import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { encodeEventCursor } from "../src/feed/place.ts";
@@ -12,13 +9,11 @@ import type { Candidate } from "./candidates.ts";
 import { fill, startInstance } from "./instance.ts";
 import { recorder } from "./prepare.ts";
 import { AUTHORIZATION, type BenchRequest, LIST, send } from "./requests.ts";
-import { median } from "./median.ts";
 
 /** Rows that are added to each table. */
 const SIZES = [1_000, 1_000_000];
 /** The feed and the hourly job read some thousand rows at most. Their tables have more in both databases. */
 const FEWEST = 2 * BATCH_SIZE;
-const SAMPLES = 11;
 /** What reads or writes more rows in the large database. docs/capacity.md explains each. */
 const GROWING = [
   "a search that finds nothing",
@@ -101,9 +96,7 @@ const idsOf = (rows: number) =>
 
 /** A statement that D1 ran for the service. */
 interface Ran {
-  sql: string;
-  values: SQLInputValue[];
-  answer: { results: unknown[]; meta: { rows_read: number; rows_written: number } };
+  answer: { meta: { rows_read: number; rows_written: number } };
   /** What follows a response, at any time, opens no session. */
   inSession: boolean;
 }
@@ -111,62 +104,19 @@ interface Ran {
 interface Figures {
   rowsRead: number;
   rowsWritten: number;
-  milliseconds: number;
-}
-
-/** SQLite in this process, with the same rows as D1. The D1 of workerd counts whole milliseconds. */
-class Twin {
-  readonly #sqlite: DatabaseSync;
-
-  constructor(path: string) {
-    this.#sqlite = new DatabaseSync(path);
-    this.#sqlite.exec("PRAGMA synchronous = OFF");
-  }
-
-  /** With the methods of D1 that fill it. */
-  get database(): D1Database {
-    const prepare = (sql: string, values: SQLInputValue[] = []) => ({
-      bind: (...bound: SQLInputValue[]) => prepare(sql, bound),
-      run: async () => ({ results: this.#sqlite.prepare(sql).all(...values) }),
-    });
-    const batch = (statements: ReturnType<typeof prepare>[]) => Promise.all(statements.map(({ run }) => run()));
-    const database: unknown = { prepare, batch };
-    return database as D1Database;
-  }
-
-  /** Runs a transaction some times. Returns the median of the milliseconds. */
-  run(statements: readonly Ran[]): number {
-    const prepared = statements.map((ran) => ({ ...ran, statement: this.#sqlite.prepare(ran.sql) }));
-    const times = Array.from({ length: SAMPLES }, (_, sample) => {
-      this.#sqlite.exec("BEGIN");
-      const began = performance.now();
-      const results = prepared.map(({ statement, values }) => statement.all(...values));
-      const time = performance.now() - began;
-      for (const [index, { sql, answer }] of statements.entries()) {
-        if (results[index]?.length !== answer.results.length) throw new Error(`SQLite and D1 differ: ${sql}`);
-      }
-      this.#sqlite.exec(sample < SAMPLES - 1 ? "ROLLBACK" : "COMMIT");
-      return time;
-    });
-    return median(times);
-  }
 }
 
 /** What each row of the page costs. Requests without a name belong to none. */
-async function measure(candidate: Candidate, rows: number, path: string): Promise<Map<string, Figures>> {
+async function measure(candidate: Candidate, rows: number): Promise<Map<string, Figures>> {
   await using instance = await startInstance(candidate, 0, await recorder());
   const { port, database } = instance;
-  const twin = new Twin(path);
-  const databases = [database, twin.database];
-  await applyMigrations(twin.database, candidate.migrations);
   const measured = new Map<string, Figures>();
   const add = (row: string, statements: Ran[]) => {
-    const figures = measured.get(row) ?? { rowsRead: 0, rowsWritten: 0, milliseconds: 0 };
+    const figures = measured.get(row) ?? { rowsRead: 0, rowsWritten: 0 };
     for (const { answer } of statements) {
       figures.rowsRead += answer.meta.rows_read;
       figures.rowsWritten += answer.meta.rows_written;
     }
-    figures.milliseconds += twin.run(statements);
     measured.set(row, figures);
   };
   let seen = 0;
@@ -195,13 +145,11 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
     return answer;
   };
 
-  for (const one of databases) for (const insert of ROWS) await one.prepare(insert).run();
+  for (const insert of ROWS) await database.prepare(insert).run();
   for (const [path, request] of BEFORE) await ask("", 201, path, request);
-  for (const one of databases) {
-    for (const insert of inserts(rows)) await fill(one, insert, rows);
-    for (const insert of EVENTS_AND_KEYS) await fill(one, insert, Math.max(rows, FEWEST));
-    for (const insert of OLD) await fill(one, insert, BATCH_SIZE + 1);
-  }
+  for (const insert of inserts(rows)) await fill(database, insert, rows);
+  for (const insert of EVENTS_AND_KEYS) await fill(database, insert, Math.max(rows, FEWEST));
+  for (const insert of OLD) await fill(database, insert, BATCH_SIZE + 1);
 
   for (const [kind, [cost, status, path, request]] of Object.entries(REQUESTS)) {
     // The inventory stays in memory for some time.
@@ -228,15 +176,14 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
   await ask("events of a type that is not there", 200, `/v1/events?type=order.shipped&cursor=${middle}`);
   await ask("events from a place that is gone", 410, `/v1/events?cursor=${gone}`);
 
-  const run = async (sql: string, values: SQLInputValue[]) => {
-    const answer = await database
-      .prepare(sql)
-      .bind(...values)
-      .run();
-    add(JOB, [{ sql, values, answer, inSession: false }]);
+  const run = async (statement: D1PreparedStatement) => {
+    const answer = await statement.run();
+    add(JOB, [{ answer, inSession: false }]);
     return answer;
   };
-  const prepare = (sql: string) => ({ bind: (...values: SQLInputValue[]) => ({ run: () => run(sql, values) }) });
+  const prepare = (sql: string) => ({
+    bind: (...values: unknown[]) => ({ run: () => run(database.prepare(sql).bind(...values)) }),
+  });
   await forgetOld({ prepare } as D1Database, "7");
   measured.delete("");
   return measured;
@@ -247,19 +194,18 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
  *
  * @throws Error when the rows of others than the `GROWING` differ, or when theirs do not.
  */
-export async function measureRows(candidate: Candidate, folder: string): Promise<void> {
+export async function measureRows(candidate: Candidate): Promise<void> {
   const sizes: Map<string, Figures>[] = [];
-  for (const rows of SIZES) sizes.push(await measure(candidate, rows, join(folder, `${rows}.sqlite`)));
+  for (const rows of SIZES) sizes.push(await measure(candidate, rows));
   const grown: string[] = [];
   const cells = [...(sizes[0]?.keys() ?? [])].map((name) => {
     const of = (figure: keyof Figures) => sizes.map((measured) => measured.get(name)?.[figure] ?? Number.NaN);
     const rows = [of("rowsRead"), of("rowsWritten")].map((figures) => [...new Set(figures)]);
     if (rows.some(({ length }) => length > 1)) grown.push(name);
     const texts = rows.map((figures) => figures.map((figure) => figure.toLocaleString("en")).join(" → "));
-    return [name, ...texts, ...of("milliseconds").map((milliseconds) => milliseconds.toFixed(2))];
+    return [name, ...texts];
   });
-  const head = ["Request", "Rows read", "Rows written", ...SIZES.map((rows) => `ms at ${rows.toLocaleString("en")}`)];
-  console.log(table(head, cells));
+  console.log(table(["Request", "Rows read", "Rows written"], cells));
   if (grown.join() !== GROWING.join()) {
     throw new Error(`These read or write more rows in the large database: ${grown.join(", ") || "none"}`);
   }

@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
   const service = await buildService();
   if (part === "rows") {
-    await measureRows(service, folder);
+    await measureRows(service);
   } else {
     const earlier = before === undefined ? [] : [await buildRevision(before, folder)];
     const candidates = await prepare([service, ...earlier, ...(await buildBaselines())], folder);
