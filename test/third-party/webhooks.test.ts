@@ -16,7 +16,8 @@ const LIBRARIES = {
 };
 const BODY = '{"id":"evt_00000000000000025d41402a","type":"pet.created","version":1,"data":{"id":1,"name":"Zoë 🐕"}}';
 
-async function delivery(secrets: string[], seconds = Math.floor(Date.now() / 1_000)) {
+async function delivery(secrets: string[]) {
+  const seconds = Math.floor(Date.now() / 1_000);
   const id = "evt_00000000000000025d41402a";
   return {
     "webhook-id": id,
@@ -34,22 +35,6 @@ describe.each(Object.entries(LIBRARIES))("%s", (_name, Webhook) => {
     const headers = await delivery([newer]);
     expect(() => new Webhook(older).verify(BODY, headers)).toThrow(/signature/i);
     expect(() => new Webhook(newer).verify(`${BODY} `, headers)).toThrow(/signature/i);
-  });
-
-  test.each([
-    [-310, false],
-    [-290, true],
-    [290, true],
-    [310, false],
-  ])("and the client accept a delivery of %d seconds from now: %s", async (difference, isAccepted) => {
-    const secret = newSecret();
-    const headers = await delivery([secret], Math.floor(Date.now() / 1_000) + difference);
-    const theirs = () => new Webhook(secret).verify(BODY, headers);
-    if (isAccepted) expect(theirs()).toEqual(JSON.parse(BODY));
-    else expect(theirs).toThrow(/timestamp/i);
-    expect((await Promise.allSettled([verifyWebhook(BODY, headers, secret)]))[0].status === "fulfilled").toBe(
-      isAccepted,
-    );
   });
 
   test("signs what the client verifies", async () => {

@@ -2,14 +2,13 @@ import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { build } from "esbuild";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { atRandom, type ChaosProxy, startChaosProxy } from "../../load/chaos/proxy.ts";
 import { link, newProject } from "../../built/project.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
 
-// Tests the packed client, installed in a client project, in every supported runtime except the browser (test/browser).
+// Tests the packed client, installed in a client project, in every supported runtime except the browser (test/browser) and workerd, in which
+// test/load/shops.test.ts runs a shop.
 
 const ANIMALS = 450;
 
@@ -115,35 +114,4 @@ test("the query of the README works in TanStack Query, and a bigint in its key w
   const env = { ...process.env, BASE: `${service.url.origin}/v1`, KEY: service.key };
   const { stdout } = await promisify(execFile)(process.execPath, ["query.ts"], { cwd: project, env });
   expect(stdout).toBe("4611686018427387905n true null TypeError\n");
-});
-
-// Promise: runtimes
-test("a Worker runs it", async () => {
-  const contents = `
-    import { PetStore } from "@petstore/client";
-    export default {
-      async fetch(_request, { BASE_URL, API_KEY }) {
-        const session = new PetStore({ baseUrl: BASE_URL, apiKey: API_KEY }).session();
-        const { animal } = await session.pets.create({ name: "Rex", categoryId: 2n ** 62n + 1n, status: "sold" });
-        const names = [];
-        for await (const { id, categoryId } of session.pets.list({ status: "sold" })) names.push([id, categoryId].join());
-        return Response.json({ id: String(animal.id), names, bookmark: session.bookmark });
-      },
-    };`;
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: project },
-    bundle: true,
-    format: "esm",
-    write: false,
-  });
-  const bindings = { BASE_URL: `${service.url.origin}/v1`, API_KEY: service.key };
-  const script = outputFiles[0]?.text ?? "";
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({ modules: true, script, bindings, compatibilityDate: "2026-01-01" }),
-  );
-  onTestFinished(() => miniflare.dispose());
-  const response = await miniflare.dispatchFetch("http://shop.test/");
-  const { id, names, bookmark } = (await response.json()) as { id: string; names: string[]; bookmark: string };
-  expect(names).toEqual([`${id},4611686018427387905`]);
-  expect(bookmark).toMatch(/^[0-9a-f-]{59}$/);
 });
