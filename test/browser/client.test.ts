@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type * as Client from "../../client/src/index.ts";
 import { readPackages } from "../../openapi/packages.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { newProject } from "../built/project.ts";
 import { serve } from "../built/serve.ts";
 import { openPage, origins } from "./chromium.ts";
@@ -21,8 +21,8 @@ const MAX_INT64 = 2n ** 63n - 1n;
 
 let options: { baseUrl: string; apiKey: string };
 let shop: string;
+const project = newProject();
 beforeAll(async () => {
-  const project = newProject();
   const { outputFiles } = await build({
     stdin: { contents: 'export * from "@petstore/client";', resolveDir: project },
     bundle: true,
@@ -31,7 +31,6 @@ beforeAll(async () => {
     platform: "browser",
     write: false,
   });
-  rmSync(project, { recursive: true });
   shop = `<!doctype html><link rel="icon" href="data:,"><script>${outputFiles[0]?.text}</script>`;
   options = { baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY };
 }, 120_000);
@@ -92,8 +91,7 @@ test("it uses every method, and reads the headers of pages, replays and errors",
 
 // Promise: pages-without-a-bundler
 test("a page without a bundler imports the package that the service serves, and runs the first program of the guide", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-page-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(onTestFinished);
   const address = `${origins.loopback}/docs/${readPackages().at(-1)?.file}`;
   execFileSync("npm", ["install", "--registry=http://127.0.0.1:9", `--cache=${folder}/cache`, address], {
     cwd: folder,

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
-import { cpSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import type { BrowserContext, Page } from "playwright-core";
@@ -20,8 +20,7 @@ import { openPage, origins, violationsOf } from "./chromium.ts";
 // form, and how it applies the policy of the pages.
 
 const inBrowser: Start = (port, env) => {
-  const project = newProject();
-  onTestFinished(() => rmSync(project, { recursive: true }));
+  const project = newProject(onTestFinished);
   cpSync("examples/shop-browser", project, { recursive: true });
   return spawn(process.execPath, [join(project, "server.mjs")], { env: { ...env, PORT: String(port) } });
 };

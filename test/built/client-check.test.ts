@@ -1,5 +1,4 @@
-import { copyFileSync, appendFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, appendFileSync, cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIObject, SchemaObject } from "openapi3-ts/oas31";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,6 +6,7 @@ import { originOf } from "../../scripts/client/document.ts";
 import { type ClientSource, findFaults } from "../../scripts/client/faults.ts";
 import { findPackageFaults } from "../../scripts/client/released.ts";
 import { readPackages, RELEASED } from "../../openapi/packages.ts";
+import { temporaryFolder } from "./folder.ts";
 
 function toys(operation: object = {}, weight: SchemaObject = { type: "integer", format: "int32" }): OpenAPIObject {
   const getToy = { operationId: "getToy", "x-stability": "stable", responses: {}, ...operation };
@@ -95,8 +95,7 @@ test("a field of the client has to have format int64 everywhere in the document"
 
 // Promise: packages-never-change
 test("a released package never changes", () => {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-released-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(onTestFinished);
   cpSync(RELEASED, folder, { recursive: true });
   const { file, version } = readPackages().at(-1) ?? expect.unreachable();
   expect(findPackageFaults(folder, version)).toEqual([]);

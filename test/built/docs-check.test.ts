@@ -1,7 +1,6 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { GUIDES, sourceOf } from "../../openapi/sources.ts";
@@ -9,14 +8,13 @@ import { findFaults } from "../../scripts/docs/check.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { withTables } from "../../scripts/docs/generated.ts";
 import { findPromiseFaults } from "../../scripts/docs/promises.ts";
+import { temporaryFolder } from "./folder.ts";
 
-let root: string;
+const root = temporaryFolder();
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), "petstore-docs-"));
   writeFileSync(join(root, "served.html"), "");
   writeFileSync(join(root, "other.md"), "# Other page\n\n## What's `new`?\n\n## Twice\n\n## Twice\n");
 });
-afterAll(() => rmSync(root, { recursive: true }));
 
 const TABLES = { numbers: () => "| 1 | 2 |" };
 

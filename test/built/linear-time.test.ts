@@ -1,17 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Server } from "../../bench/server.ts";
 import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
+import { temporaryFolder } from "./folder.ts";
 import { READERS, type Reader, type Task, type Text } from "./linear-time/readers.ts";
 
 // Every reader of untrusted input has to take linear time. This test measures in workerd, because an expression that is linear in
 // Node can be quadratic there. Only Linux reports the exact CPU time of another process.
 
-const folder = mkdtempSync(join(tmpdir(), "petstore-linear-time-"));
+const folder = temporaryFolder();
 let server: Server;
 beforeAll(async () => {
   await build({
@@ -36,10 +36,7 @@ const config :Workerd.Config = (
   );
   server = await Server.start({ config });
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const SAMPLES = 4;
 /** Microseconds. A garbage collection can take as much. Quadratic time takes far more. */

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { RequestLine } from "../../src/log/log.ts";
+import { temporaryFolder } from "./folder.ts";
 import { startBuiltService } from "./service.ts";
 
 // Runs the jq commands of docs/observability.md unchanged in a shell, on lines that the production bundle wrote.
@@ -21,11 +21,10 @@ const COMMANDS = new Map(
     ]),
 );
 
-let folder: string;
+const folder = temporaryFolder();
 /** Lines of the production bundle, by the kind of request. */
 let recorded: { [name: string]: RequestLine };
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "petstore-log-"));
   const service = await startBuiltService();
   try {
     const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
@@ -49,7 +48,6 @@ beforeAll(async () => {
     await service.harness.close();
   }
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Turns a recorded line into one from Cloudflare, with another duration and D1 instance. */
 function line(name: string, change: Partial<RequestLine> = {}): RequestLine {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, rmSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import getPort from "get-port";
 import { expect, onTestFinished } from "vitest";
@@ -22,8 +22,7 @@ export const inWorkerd: Start = (port, env) =>
 export const inNode =
   (node: string, program = "shop-node/shop.mjs"): Start =>
   (port, env) => {
-    const project = newProject();
-    onTestFinished(() => rmSync(project, { recursive: true }));
+    const project = newProject(onTestFinished);
     link(project, "hono");
     copyFileSync(`examples/${program}`, join(project, "shop.mjs"));
     return spawn(node, [join(project, "shop.mjs")], { env: { ...env, PORT: String(port) } });

@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { moduleOf, textsOf } from "../../scripts/compile-statements.ts";
 import { prepareEach } from "../../scripts/sqlite.ts";
+import { temporaryFolder } from "./folder.ts";
 
 /** The statements of a module with these lines, by their names. */
 async function statementsOf(lines: string): Promise<Map<string, string>> {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-statements-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(onTestFinished);
   const file = join(folder, "src/statements.ts");
   mkdirSync(join(folder, "src"));
   writeFileSync(

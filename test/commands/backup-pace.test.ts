@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { change, CHANGES, contentsOf, disabled, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import {
@@ -36,11 +36,10 @@ beforeEach(async () => {
   api = await openAccount();
   addReleases(api, DATABASE, 1);
   clock = new FastClock();
-  folder = mkdtempSync(join(tmpdir(), "petstore-backup-"));
+  folder = temporaryFolder(onTestFinished);
 });
 afterEach(async () => {
   await closeAccount(api);
-  rmSync(folder, { recursive: true });
   rmSync(join("backups", BUCKET), { recursive: true, force: true });
 });
 

@@ -6,7 +6,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,7 +13,6 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
@@ -27,6 +25,7 @@ import { connect } from "../../ops/release/cloudflare.ts";
 import { migrate } from "../../ops/release/database.ts";
 import { useLocalState } from "../../scripts/local-state.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import {
   addKey,
   change,
@@ -73,13 +72,10 @@ beforeEach(async () => {
   api = await openAccount();
   addReleases(api, SOURCE, 1);
   addReleases(api, TARGET, 1);
-  scratch = mkdtempSync(join(tmpdir(), "petstore-backup-"));
+  scratch = temporaryFolder(onTestFinished);
   folder = join(scratch, "backup");
 });
-afterEach(async () => {
-  await closeAccount(api);
-  rmSync(scratch, { recursive: true });
-});
+afterEach(() => closeAccount(api));
 
 const backup = (to = folder) => runHere(runBackup, ["--env", "staging", "--to", to]);
 const ON_PRODUCTION = ["--env", "production", "--yes"];

@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../built/folder.ts";
 
 // Tests the declarations of `AppType` in a strict project of a client developer, with only Hono and TypeScript.
 
@@ -37,9 +37,8 @@ export async function rename(petId: string, name: string): Promise<string | unde
 export const newestEvents = (cursor: string) => client.v1.events.$get({ query: { cursor, type: "pet.created" } });
 `;
 
-let project: string;
+const project = temporaryFolder();
 beforeAll(() => {
-  project = mkdtempSync(join(tmpdir(), "petstore-declarations-"));
   execFileSync(process.execPath, [TSC, "-p", "scripts/tsconfig.client.json", "--outDir", join(project, "petstore")], {
     cwd: ROOT,
   });
@@ -61,7 +60,6 @@ beforeAll(() => {
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["client.ts"] }));
 });
-afterAll(() => rmSync(project, { recursive: true }));
 
 function compile(source: string): { status: number | null; stdout: string } {
   writeFileSync(join(project, "client.ts"), source);

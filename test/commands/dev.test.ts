@@ -1,14 +1,14 @@
 import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { readPackages } from "../../openapi/packages.ts";
 import { openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
 import { runKeys } from "./keys.ts";
 
@@ -17,16 +17,12 @@ import { runKeys } from "./keys.ts";
 /** Milliseconds for one start. It takes four seconds on an idle machine, and many times that on a busy one. */
 const TIMEOUT = 150_000;
 
-let state: string;
+const state = temporaryFolder();
 let first: DevService;
 beforeAll(async () => {
-  state = mkdtempSync(join(tmpdir(), "petstore-dev-"));
   first = await start();
 }, TIMEOUT);
-afterAll(() => {
-  for (const child of started) killGroup(child);
-  rmSync(state, { recursive: true, maxRetries: 10 });
-});
+afterAll(() => started.forEach(killGroup));
 
 const started: ChildProcess[] = [];
 

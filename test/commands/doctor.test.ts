@@ -1,12 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { CHECKS } from "../../ops/doctor/checks.ts";
 import { run as runDoctor } from "../../ops/doctor/command-line.ts";
 import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
 import { git } from "../../scripts/git.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { startService } from "./cloudflare/service.ts";
 
@@ -88,8 +86,7 @@ const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
   "a missing migration of the deployed commit": {
     spoil: () => {
       // A repository with one commit, which has one migration.
-      const folder = mkdtempSync(join(tmpdir(), "petstore-doctor-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const folder = temporaryFolder(onTestFinished);
       git("init", "--quiet", "--bare", folder);
       vi.stubEnv("GIT_DIR", folder);
       const input =

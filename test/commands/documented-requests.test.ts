@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { killGroup, startDev } from "./dev-service.ts";
 import { isForClients, isTestedElsewhere } from "./documentation/kinds.ts";
 import { readPage } from "./documentation/page.ts";
@@ -23,13 +21,11 @@ test("the README, the guarantees, the orders and the quick start have requests",
 });
 
 test.each(CLIENT_PAGES)("%s", async (path) => {
-  const state = mkdtempSync(join(tmpdir(), "petstore-page-"));
-  const { process, base, key } = await startDev(state);
+  const { process, base, key } = await startDev(temporaryFolder(onTestFinished));
   const reader = new Reader(".", { BASE: base, KEY: key });
   onTestFinished(() => {
     killGroup(process);
     reader.leave();
-    rmSync(state, { recursive: true, maxRetries: 10 });
   });
   const { origin } = new URL(base);
   const commands = readPage(path).sections.flatMap(({ commands }) => commands);

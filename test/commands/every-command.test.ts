@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
 import { run as runDoctor } from "../../ops/doctor/command-line.ts";
@@ -9,6 +8,7 @@ import { run as runKeys } from "../../ops/keys/command-line.ts";
 import { run as runPreview } from "../../ops/preview/command-line.ts";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
@@ -50,12 +50,12 @@ async function openSite(clock = 0) {
   const api = Object.assign(await openAccount(), { clock });
   const edges = await Promise.all([STAGING, PREVIEW, PRODUCTION].map((name) => new Edge(api, name).listen()));
   const [staging, preview, production] = edges as [Edge, Edge, Edge];
-  const folder = mkdtempSync(join(tmpdir(), "petstore-commands-"));
+  const folder = temporaryFolder(onTestFinished);
   shared.checkout.nameResources();
   const worker = addReleases(api, STAGING, 2, shared.checkout.git("rev-parse", "HEAD"));
   addKey(api, STAGING);
   const close = async () => {
-    for (const path of [folder, join("backups", BUCKET)]) rmSync(path, { recursive: true, force: true });
+    rmSync(join("backups", BUCKET), { recursive: true, force: true });
     await Promise.all(edges.map((edge) => edge.close()));
     await closeAccount(api);
   };

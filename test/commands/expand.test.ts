@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { upgrade } from "../../scripts/expand/upgrade.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { bundleOf } from "../../scripts/revision.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
 let checkout: Checkout;
@@ -70,10 +70,9 @@ test("a release without a migration needs no check", async () => {
 });
 
 test("a shallow clone fails, because its history is not known", async () => {
-  const shallow = mkdtempSync(join(tmpdir(), "petstore-shallow-"));
+  const shallow = temporaryFolder(onTestFinished);
   execFileSync("git", ["clone", "--quiet", "--depth=1", `file://${checkout.folder}`, shallow]);
   const { code, stdout, stderr } = await checkout.run(join(shallow, "scripts/check-expand.ts"), [], { cwd: shallow });
-  rmSync(shallow, { recursive: true });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toBe(
     "This clone is shallow, so the last release is not known. Fetch the history: git fetch --unshallow\n",

@@ -1,18 +1,16 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { type Outcome, runKeys, WRANGLER_TIMEOUT } from "./keys.ts";
 
-let state: string;
+const state = temporaryFolder();
 let local: Namespace;
 beforeAll(async () => {
-  state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
   local = await openNamespace("local", () => {}, join(state, "shared"));
   // Without a login and a network, like a machine that is not set up for staging and production.
   for (const name of ["HOME", "XDG_CONFIG_HOME"]) vi.stubEnv(name, state);
@@ -23,7 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   vi.unstubAllEnvs();
   await local.close();
-  rmSync(state, { recursive: true });
 });
 
 const keys = (...args: string[]) => runKeys(local, args);

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeEach, expect, vi } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
 import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "../../src/auth/key-record.ts";
+import { temporaryFolder } from "../built/folder.ts";
 
 export interface Outcome {
   code: number;
@@ -32,17 +30,13 @@ export const after = (milliseconds: number) => vi.setSystemTime(Date.now() + mil
 
 /** A local environment for the tests of a file, without valid keys before each. Its clock is stopped, so that lifetimes are exact. */
 export async function useLocalKeys() {
-  const state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
-  const local = await openNamespace("local", () => {}, state);
+  const local = await openNamespace("local", () => {}, temporaryFolder());
   beforeEach(async () => {
     vi.useFakeTimers({ now: START, toFake: ["Date"] });
     for (const { name } of await local.list("key:")) await local.put(name, { value: "null" });
     return () => vi.useRealTimers();
   });
-  afterAll(async () => {
-    await local.close();
-    rmSync(state, { recursive: true });
-  });
+  afterAll(() => local.close());
   const json = async (command: string, ...args: string[]): Promise<Shown> => {
     const { code, stdout, stderr } = await runKeys(local, [command, "--env", "local", "--json", ...args]);
     expect(code, stderr).toBe(0);

@@ -5,7 +5,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -14,24 +13,22 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { SOURCES } from "../../openapi/sources.ts";
+import { temporaryFolder } from "../built/folder.ts";
 
 const HOUR = 3_600_000;
 
 /** A copy of the sources, built. */
-let project: string;
+const project = temporaryFolder();
 beforeAll(async () => {
-  project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
   for (const source of SOURCES) cpSync(source, join(project, source), { recursive: true });
   symlinkSync(resolve("node_modules"), join(project, "node_modules"));
   await build();
 });
-afterAll(() => rmSync(project, { recursive: true }));
 
 const path = (file: string) => join(project, file);
 const read = (file: string) => readFileSync(path(file), "utf8");

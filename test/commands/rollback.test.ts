@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
@@ -7,6 +6,7 @@ import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import type { Deployment } from "../../ops/release/deployment.ts";
 import { type History, historyOf } from "../../ops/release/history.ts";
 import { type Lease, takeLease } from "../../ops/release/lease.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import {
@@ -224,8 +224,7 @@ test("a rollback finds the account with only a token", async () => {
 test("a rollback works with wrangler's login", async () => {
   const { api } = cloudflare;
   const [first] = addReleases(api, WORKER, 2).versions;
-  const home = mkdtempSync(join(tmpdir(), "petstore-login-"));
-  onTestFinished(() => rmSync(home, { recursive: true }));
+  const home = temporaryFolder(onTestFinished);
   mkdirSync(join(home, ".wrangler/config"), { recursive: true });
   const file = join(home, ".wrangler/config/default.toml");
   const login = (token: string) =>

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../built/folder.ts";
 
 interface Step {
   uses?: string;
@@ -173,8 +173,7 @@ test("a release to production and a night run all checks, and the other changes 
 describe("the report of a night", () => {
   const { steps, concurrency } = jobOf("report.yml, report");
   const run = steps[0]?.run ?? "";
-  const folder = mkdtempSync(join(tmpdir(), "petstore-nightly-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   /** Knows the number of the open issue, and prints what changes issues. */
   const GH = '#!/bin/bash\nif [ "$1 $2" = "issue list" ]; then printf %s "$OPEN"; exit "$DOWN"; fi\necho "$@"\n';
   writeFileSync(join(folder, "gh"), GH, { mode: 0o755 });

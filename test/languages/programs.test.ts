@@ -1,9 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { newSecret, sign } from "../../src/webhooks/engine/signing.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { useBuiltService } from "../built/service.ts";
 import { type FaultName, startChaosProxy } from "../load/chaos/proxy.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -14,8 +14,7 @@ import { NEVER, PROGRAMS, SNIPPETS } from "./table.ts";
 
 const PROGRAM_FOLDER = join(import.meta.dirname, "../../examples/clients");
 const service = useBuiltService();
-const folder = mkdtempSync(join(tmpdir(), "petstore-languages-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 /** Of Debian, or as a command from elsewhere. */
 const isInstalled = (name: string) =>

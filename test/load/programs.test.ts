@@ -1,14 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createHmac } from "node:crypto";
-import { appendFileSync, copyFileSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import getPort from "get-port";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { PetStore } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
@@ -25,14 +25,12 @@ const ANIMALS = 500;
 const PAGE = 100;
 
 const service = useBuiltService();
-let project: string;
+const project = newProject();
 beforeAll(() => {
-  project = newProject();
   link(project, "csv-parse");
   for (const program of ["import", "rename", "claim", "webhook-receiver", "books", "offline", "copy"])
     copyFileSync(`examples/${program}.mjs`, join(project, `${program}.mjs`));
 });
-afterAll(() => rmSync(project, { recursive: true }));
 
 const storeOf = ({ url, key }: { url: URL; key: string }) =>
   new PetStore({ baseUrl: new URL("/v1", url), apiKey: key }).session();

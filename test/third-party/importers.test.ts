@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import type {
   OpenAPIObject,
@@ -10,8 +7,9 @@ import type {
   ReferenceObject,
   RequestBodyObject,
 } from "openapi3-ts/oas31";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { operationsOf, resolve } from "../../openapi/read.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { type DevService, killGroup, startDev } from "../commands/dev-service.ts";
 
 // What a stranger imports from `npm run dev`, and sends without a change: the examples of each operation, in the order of the document.
@@ -41,19 +39,14 @@ const newman = require("newman") as Newman;
 const { default: OpenApiClientAxios } = require("openapi-client-axios") as AxiosApi;
 
 let service: DevService;
-let folder: string;
 let address: string;
 let document: OpenAPIObject;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "petstore-importers-"));
-  service = await startDev(folder);
+  service = await startDev(temporaryFolder(onTestFinished));
   address = new URL("/openapi.json", service.base).href;
   document = (await (await fetch(address)).json()) as OpenAPIObject;
 });
-afterEach(() => {
-  killGroup(service.process);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => killGroup(service.process));
 
 /** A failure that the document shows. */
 const SHOWN = ["GET /v1/store/orders 400"];

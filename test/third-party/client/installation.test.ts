@@ -1,13 +1,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import type * as StandardWebhooks from "standardwebhooks";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../../built/folder.ts";
 import { serve } from "../../built/serve.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
 
@@ -21,15 +21,11 @@ const PROGRAM = /```ts\n(.+?)```/s;
 const NO_REGISTRY = "http://127.0.0.1:9";
 
 let service: BuiltService;
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(async () => {
   service = await startBuiltService();
-  folder = mkdtempSync(join(tmpdir(), "petstore-shop-"));
 });
-afterAll(async () => {
-  await service.harness.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => service.harness.close());
 
 const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
 

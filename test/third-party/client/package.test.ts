@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { link, newProject } from "../../built/project.ts";
 import { COMPILERS, compile } from "./compile.ts";
 
@@ -63,13 +63,11 @@ export async function mistakes(store: PetStore): Promise<void> {
 }
 `;
 
-let project: string;
+const project = newProject();
 beforeAll(() => {
-  project = newProject();
   mkdirSync(join(project, "node_modules/@types"));
   for (const name of ["@types/node", "undici-types"]) link(project, name);
 });
-afterAll(() => rmSync(project, { recursive: true }));
 
 function run(tool: string, args: string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(join(import.meta.dirname, "../node_modules/.bin", tool), args, {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,19 +14,17 @@ const ANIMALS = 450;
 
 let service: BuiltService;
 let proxy: ChaosProxy;
-let project: string;
+const project = newProject();
 beforeAll(async () => {
   service = await startBuiltService();
   // Three requests in ten fail in one of thirteen ways.
   proxy = await startChaosProxy(service.url, atRandom(0.3), 1_000);
-  project = newProject();
   link(project, "csv-parse");
   copyFileSync("examples/import.mjs", join(project, "import.mjs"));
 });
 afterAll(async () => {
   await proxy.close();
   await service.harness.close();
-  rmSync(project, { recursive: true });
 });
 
 const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
