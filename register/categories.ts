@@ -17,7 +17,6 @@ const takenName = async (service: Service, { body }: OnceRequest): Promise<["cat
 export const categories = {
   listCategories: {
     scope: "pets:read",
-    customers: "plain",
     sample: async (store) => {
       for await (const category of store.categories.list()) {
         console.log(category.id, category.name);
@@ -36,7 +35,6 @@ export const categories = {
   },
   createCategory: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       const { category } = await store.categories.create({
         name: "Reptiles",
@@ -85,7 +83,6 @@ export const categories = {
   },
   getCategory: {
     scope: "pets:read",
-    customers: "plain",
     sample: async (store) => {
       const { category, etag } = await store.categories.get(1n);
       console.log(category.name, etag);
@@ -99,7 +96,6 @@ export const categories = {
   },
   updateCategory: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       const { category } = await store.categories.update(1n, {
         name: "Camelids",
@@ -153,7 +149,6 @@ export const categories = {
   },
   deleteCategory: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       await store.categories.delete(5n);
     },

@@ -6,7 +6,6 @@ import { cursorOf } from "./simulated.ts";
 export const events = {
   listEvents: {
     scope: "events:read",
-    customers: "refused",
     sample: async (store) => {
       const { events, cursor, more } = await store.events.list({
         types: ["pet.created"],
@@ -37,7 +36,6 @@ export const events = {
   },
   followLive: {
     scope: "events:read",
-    customers: "restricted",
     sample: async (store) => {
       for await (const { events } of store.events.follow({ live: true })) {
         for (const event of events) console.log(event.type, event.data);

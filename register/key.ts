@@ -4,7 +4,6 @@ import type { Rows } from "./row.ts";
 export const key = {
   getKey: {
     scope: undefined,
-    customers: "plain",
     sample: async (store) => {
       const { name, scopes } = await store.key();
       console.log(name, scopes);
@@ -15,7 +14,6 @@ export const key = {
   },
   createToken: {
     scope: "tokens:create",
-    customers: "refused",
     sample: async (store) => {
       const { token, expiresAt } = await store.token({ customer: "c_8f2Kq0" });
       console.log(token.length, expiresAt);

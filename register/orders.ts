@@ -20,7 +20,6 @@ async function cancelled({ send }: Service, { path }: OnceRequest): Promise<["or
 export const orders = {
   placeOrder: {
     scope: "orders:place",
-    customers: "restricted",
     sample: async (store) => {
       const { order } = await store.orders.place({ petId: 2n });
       console.log(order.id, order.status);
@@ -83,7 +82,6 @@ export const orders = {
   },
   getOrder: {
     scope: "store:read",
-    customers: "restricted",
     sample: async (store) => {
       const { order } = await store.orders.get(1n);
       console.log(order.status);
@@ -101,7 +99,6 @@ export const orders = {
   },
   updateOrder: {
     scope: "orders:manage",
-    customers: "refused",
     sample: async (store) => {
       const { order } = await store.orders.ship(1n);
       console.log(order.shipDate);
@@ -210,7 +207,6 @@ export const orders = {
   },
   listOrders: {
     scope: "store:read",
-    customers: "restricted",
     sample: async (store) => {
       for await (const order of store.orders.list({ status: "placed" })) {
         console.log(order.id, order.petId);
@@ -262,7 +258,6 @@ export const orders = {
   },
   cancelOrder: {
     scope: "orders:manage",
-    customers: "restricted",
     sample: async (store) => {
       await store.orders.cancel(2n);
     },
@@ -281,7 +276,6 @@ export const orders = {
   },
   getInventory: {
     scope: "store:read",
-    customers: "refused",
     sample: async (store) => {
       const { inventory, age } = await store.orders.inventory();
       console.log(inventory.available, age);

@@ -73,7 +73,6 @@ const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) 
 export const pets = {
   createPet: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       const { animal, etag } = await store.pets.create({
         name: "Ada the Alpaca",
@@ -123,7 +122,6 @@ export const pets = {
   },
   createPets: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       const count = await store.pets.createMany([
         { name: "Ada the Alpaca", categoryId: 1n },
@@ -176,7 +174,6 @@ export const pets = {
   },
   updatePet: {
     scope: "pets:write",
-    customers: "refused",
     // oxfmt-ignore
     sample: async (store) => {
       const { animal } = await store.pets.update(
@@ -238,7 +235,6 @@ export const pets = {
   },
   updatePets: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       const count = await store.pets.updateMany([
         { id: 1n, version: 1, status: "pending" },
@@ -305,7 +301,6 @@ export const pets = {
   },
   importPets: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       await store.pets.upsertMany([{ externalId: "SKU-0007", name: "Ada the Alpaca", categoryId: 1n }], {
         onProgress: ({ animals, warnings }) => console.log(animals[0]?.result, warnings),
@@ -334,7 +329,6 @@ export const pets = {
   },
   deletePet: {
     scope: "pets:write",
-    customers: "refused",
     sample: async (store) => {
       await store.pets.delete(1n);
     },
@@ -351,7 +345,6 @@ export const pets = {
   },
   getPet: {
     scope: "pets:read",
-    customers: "plain",
     sample: async (store) => {
       const { animal, etag } = await store.pets.get(1n);
       console.log(animal.name, etag);
@@ -372,7 +365,6 @@ export const pets = {
   },
   listPets: {
     scope: "pets:read",
-    customers: "plain",
     sample: async (store) => {
       for await (const animal of store.pets.list({ status: "available" })) {
         console.log(animal.id, animal.name);

@@ -12,11 +12,6 @@ export type OperationId = Exclude<keyof operations, `receive${string}`>;
 interface Every {
   /** Written by hand, because everything else takes it from the guard. Undefined if every key may use the operation. */
   scope: Scope | undefined;
-  /**
-   * What a customer token does here: nothing, the same as a key, or only with the orders of its customer. Written by hand, because
-   * everything else takes it from the guard.
-   */
-  customers: "refused" | "plain" | "restricted";
   /** A call of the client. The reference shows its text, and the client has to send the operation. */
   sample: (store: PetStore) => Promise<void>;
   /** What its requests cost, by their names. test/cost.test.ts sends them in the order of the rows. One has to succeed. */

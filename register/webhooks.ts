@@ -8,7 +8,7 @@ const HOOK = { url: "https://hooks.shop.com/", types: ["category.deleted"] };
 const SILENT = { url: "http://127.0.0.1:1/hook", types: ["category.deleted"] };
 const removeAll = ({ run }: Service) => run("DELETE FROM webhooks");
 
-const MANAGED = { scope: "webhooks:manage", customers: "refused", world: "deliveries" } as const;
+const MANAGED = { scope: "webhooks:manage", world: "deliveries" } as const;
 
 export const webhooks = {
   listWebhooks: {
