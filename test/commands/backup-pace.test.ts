@@ -5,16 +5,7 @@ import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import { change, CHANGES, contentsOf, disabled, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import {
-  addReleases,
-  closeAccount,
-  failureOf,
-  lastLine,
-  openAccount,
-  runHere,
-  succeed,
-  useCheckout,
-} from "./cloudflare/fixture.ts";
+import { addReleases, closeAccount, failureOf, lastLine, openAccount, runHere, succeed } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
@@ -31,7 +22,6 @@ const DAY = 86_400_000;
 let api: CloudflareApi;
 let clock: FastClock;
 let folder: string;
-useCheckout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, DATABASE, 1);

@@ -41,6 +41,7 @@ import {
   TABLES,
 } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
+import { Checkout } from "./cloudflare/checkout.ts";
 import {
   addReleases,
   closeAccount,
@@ -50,7 +51,6 @@ import {
   openAccount,
   runHere,
   succeed,
-  useCheckout,
 } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
@@ -67,7 +67,7 @@ const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" }
 let api: CloudflareApi;
 let scratch: string;
 let folder: string;
-const shared = useCheckout();
+const checkout = new Checkout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, SOURCE, 1);
@@ -562,7 +562,7 @@ test("a backup removes the files that another attempt left", async () => {
 function start(args: string[], limit = "unlimited") {
   const script = `ulimit -f ${limit}; exec "$0" ops/run.ts "$@"`;
   const child = spawn("bash", ["-c", script, process.execPath, ...args], {
-    cwd: shared.checkout.folder,
+    cwd: checkout.folder,
     stdio: ["ignore", "ignore", "pipe"],
   });
   const ended = Promise.all([text(child.stderr), once(child, "close")]).then(([said]) => said.trim());

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, matchesGlob } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { affectedProjects, RULES } from "../../scripts/affected-projects.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
@@ -61,9 +61,8 @@ test.each(CHOSEN)("a change of any module that the tests of %s load affects them
   expect(modules.filter((file) => ![...affectedProjects([file])].some((name) => name === project))).toEqual([]);
 });
 
-let checkout: Checkout;
+const checkout = new Checkout();
 beforeAll(() => {
-  checkout = new Checkout();
   checkout.git("branch", "--move", "main");
   const programs = join(checkout.folder, ".git/programs");
   mkdirSync(programs);
@@ -72,7 +71,6 @@ beforeAll(() => {
   const npx = `#!/bin/sh\n[ "$1" != node ] || exec "${process.execPath}" "$2"\necho npx "$*" >> "$LOG"\n`;
   writeFileSync(join(programs, "npx"), npx, { mode: 0o755 });
 });
-afterAll(() => checkout.remove());
 
 /** Runs .ci/run without what it starts. */
 function run(level: string[] = [], folder = checkout.folder) {

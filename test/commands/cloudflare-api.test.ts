@@ -331,8 +331,7 @@ test("a command goes through the proxy of the environment", async () => {
   });
   const url = await listen(proxy);
   onTestFinished(() => proxy.closeAllConnections());
-  const checkout = new Checkout();
-  onTestFinished(() => checkout.remove());
+  const checkout = new Checkout(onTestFinished);
   const env = { ...api.environment(), HTTP_PROXY: url };
   const result = await checkout.run("ops/run.ts", ["keys", "list", "--env", "staging"], { env });
   expect(result).toMatchObject({ code: 0, stdout: "There are no keys.\n" });

@@ -35,8 +35,7 @@ test("a configuration without resources has no ids", () => {
 });
 
 test("the types of the bindings are compared with those of wrangler.toml, not their hash alone", async () => {
-  const checkout = new Checkout();
-  onTestFinished(() => checkout.remove());
+  const checkout = new Checkout(onTestFinished);
   checkout.useWrangler();
   expect(await checkout.run("scripts/check-bindings.ts", [])).toEqual({ code: 0, stdout: "", stderr: "" });
   const file = join(checkout.folder, "src/worker-configuration.d.ts");

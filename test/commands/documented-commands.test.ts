@@ -66,13 +66,14 @@ test("a key that somebody found is read without echo, and is in no history and n
 beforeAll(startService);
 /** Those that no section uses. */
 const checkouts: Checkout[] = [];
-afterAll(() => checkouts.forEach((checkout) => checkout.remove()));
+const removals: (() => void)[] = [];
+afterAll(() => removals.forEach((remove) => remove()));
 
 /** Commands that only read, and that several sections show, run once. */
 const reads = new Set<string>();
 
 test.concurrent.for([...SECTIONS, OTHERS])("$name", async ({ name, page, commands }, { expect, onTestFinished }) => {
-  const checkout = checkouts.pop() ?? new Checkout();
+  const checkout = checkouts.pop() ?? new Checkout((remove) => removals.push(remove));
   checkout.git("tag", "--force", `v${packageJson.version}`);
   const operator = await Operator.start(checkout);
   onTestFinished(async () => {

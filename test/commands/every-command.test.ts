@@ -10,7 +10,7 @@ import { run as runRelease, runRollback } from "../../ops/release/command-line.t
 import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import type { Result } from "./cloudflare/checkout.ts";
+import { Checkout, type Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import {
   addKey,
@@ -23,7 +23,6 @@ import {
   RECORD,
   runHere,
   succeed,
-  useCheckout,
 } from "./cloudflare/fixture.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 import { startService } from "./cloudflare/service.ts";
@@ -42,7 +41,7 @@ const PREVIEW = "petstore-preview-try-this";
 const PRODUCTION = "petstore-production";
 const BUCKET = `petstore-commands-${process.pid}`;
 
-const shared = useCheckout();
+const checkout = new Checkout();
 beforeAll(startService);
 
 /** An account with two releases of staging, the second of the commit of the checkout, and a key. */
@@ -51,8 +50,8 @@ async function openSite(clock = 0) {
   const edges = await Promise.all([STAGING, PREVIEW, PRODUCTION].map((name) => new Edge(api, name).listen()));
   const [staging, preview, production] = edges as [Edge, Edge, Edge];
   const folder = temporaryFolder(onTestFinished);
-  shared.checkout.nameResources();
-  const worker = addReleases(api, STAGING, 2, shared.checkout.git("rev-parse", "HEAD"));
+  checkout.nameResources();
+  const worker = addReleases(api, STAGING, 2, checkout.git("rev-parse", "HEAD"));
   addKey(api, STAGING);
   const close = async () => {
     rmSync(join("backups", BUCKET), { recursive: true, force: true });
@@ -76,7 +75,7 @@ const isWhole = ({ worker: { deployments, versions } }: Site, version: number) =
 };
 const records = ({ api }: Site) =>
   [...(api.namespaces.titled(`${STAGING}-api-keys`)?.entries.values() ?? [])].map(({ value }) => JSON.parse(value));
-const spawn = (script: string, ...args: string[]) => shared.checkout.run("ops/run.ts", [script, ...args]);
+const spawn = (script: string, ...args: string[]) => checkout.run("ops/run.ts", [script, ...args]);
 const target = ({ staging }: Site) => ["--env=staging", "--wait=0", "--url", staging.url];
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env=staging"]);
 const addPreview = ({ api }: Site) => addReleases(api, PREVIEW, 1);
@@ -126,7 +125,7 @@ const COMMANDS: { [command: string]: Command } = {
   "npm run release, the first": {
     prepare({ api }) {
       for (const { all } of [api.workers, api.databases, api.namespaces]) all.clear();
-      shared.checkout.nameResources([]);
+      checkout.nameResources([]);
     },
     run: (site) => spawn("release", "--skip-checks", "--location=weur", ...target(site)),
     isDone: (site) => {

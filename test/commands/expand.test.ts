@@ -1,21 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { upgrade } from "../../scripts/expand/upgrade.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { bundleOf } from "../../scripts/revision.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
-let checkout: Checkout;
-let bundle: string;
-beforeAll(() => {
-  checkout = new Checkout();
-  checkout.useWrangler();
-  bundle = bundleOf(checkout.folder);
-});
-afterAll(() => checkout.remove());
+const checkout = new Checkout();
+checkout.useWrangler();
+const bundle = bundleOf(checkout.folder);
 
 test("without an earlier commit there is nothing to compare with", async () => {
   expect(await checkout.run("scripts/check-expand.ts", [])).toEqual({

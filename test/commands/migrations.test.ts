@@ -1,14 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { Checkout } from "./cloudflare/checkout.ts";
 
-let checkout: Checkout;
-beforeAll(() => {
-  // drizzle-kit 0.31.11 finds no folder whose name has a question mark.
-  checkout = new Checkout("petstore-migrations-");
-});
-afterAll(() => checkout.remove());
+// drizzle-kit 0.31.11 finds no folder whose name has a question mark.
+const checkout = new Checkout(afterAll, "petstore-migrations-");
 afterEach(() => {
   checkout.git("reset", "--quiet", "--hard");
   checkout.git("clean", "--quiet", "--force", "drizzle");

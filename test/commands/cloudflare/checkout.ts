@@ -1,18 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { type End, temporaryFolder } from "../../built/folder.ts";
 import { idsOf } from "./ids.ts";
 
 export interface Result {
@@ -32,8 +22,8 @@ export class Checkout {
   readonly folder: string;
 
   /** @param name begins that of its folder. */
-  constructor(name = "petstore-100%?#1-") {
-    this.folder = mkdtempSync(join(tmpdir(), name));
+  constructor(end?: End, name = "petstore-100%?#1-") {
+    this.folder = temporaryFolder(end, name);
     this.git("init", "--quiet");
     const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
       encoding: "utf8",
@@ -118,9 +108,5 @@ export class Checkout {
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
     const [code]: unknown[] = await once(child, "close");
     return Object.assign(result, { code: Number(code ?? 1) });
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true });
   }
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
 import { readConfiguration } from "../../../ops/release/configuration.ts";
 import type { Terminal } from "../../../ops/terminal.ts";
 import { CloudflareApi } from "./api.ts";
@@ -17,18 +17,7 @@ export interface Fixture {
 }
 
 export function useCloudflare(worker: string): Fixture {
-  const fixture = useCheckout();
-  return Object.assign(fixture, useAccount(worker, fixture));
-}
-
-/** A checkout for all tests of a file. */
-export function useCheckout(): Pick<Fixture, "checkout"> {
-  const fixture = {} as Fixture;
-  beforeAll(() => {
-    fixture.checkout = new Checkout();
-  });
-  afterAll(() => fixture.checkout.remove());
-  return fixture;
+  return useAccount(worker, { checkout: new Checkout() }) as Fixture;
 }
 
 /** For each test an account of its own with the address of a Worker, both for the commands that this process runs. */
