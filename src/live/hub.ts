@@ -88,10 +88,11 @@ export class Hub {
 
   /** Tells that the feed has a new event. */
   async nudge(): Promise<void> {
-    // An isolate remembers it, or a restore brought its row back, which the alarm removes.
-    if (this.#isEmpty) return await this.#setAlarm();
+    // Of an empty hub, it removes a row that a restore brought back. Of others, the platform may have given it up.
+    await this.#setAlarm();
+    if (this.#isEmpty) return;
     const now = Date.now();
-    this.#lookAfter = Math.max(this.#lookAfter, now + SECOND_LOOK);
+    this.#lookAfter = now + SECOND_LOOK;
     this.#plan(now);
   }
 
@@ -117,14 +118,16 @@ export class Hub {
   async #join(request: Request, audience: Audience, place: string | null): Promise<Response> {
     const isSocket = request.headers.get("Upgrade") === "websocket";
     const isStream = request.headers.get("Accept") === "text/event-stream";
-    if (isSocket || isStream) await this.#register();
-    if (this.#kept.place === "" || Date.now() - this.#lookedAt > FRESH) await this.#look();
+    const stays = isSocket || isStream;
+    if (stays) await this.#register();
+    // Whoever asks once gets what is there now. Whoever stays gets it soon.
+    if (!stays || this.#kept.place === "" || Date.now() - this.#lookedAt > FRESH) await this.#look();
     for (let tries = 0; tries < 3; tries++) {
       // No `await` from here to the end of the round: the listener has to be at the place of the hub.
       const items = place === null ? [] : this.#since(place);
       if (items !== undefined) {
-        const pages = this.#firstPages(items, audience, !isSocket && !isStream);
-        if (!isSocket && !isStream) return new Response(pages[0]?.text);
+        const pages = this.#firstPages(items, audience, !stays);
+        if (!stays) return new Response(pages[0]?.text);
         this.#refuse(audience);
         return isSocket ? this.#accept(audience, pages) : this.#stream(audience, pages);
       }
@@ -364,8 +367,8 @@ export class Hub {
   /** Looks at a time, or earlier. */
   #plan(time: number): void {
     const now = Date.now();
-    // A clock that was set back must not stop the looks.
-    const at = Math.max(time, Math.min(this.#lookedAt, now) + BETWEEN);
+    // Soon, also when the clock was set back.
+    const at = Math.min(Math.max(time, this.#lookedAt + BETWEEN), now + POLL);
     if (this.#next !== undefined) {
       if (this.#next.at <= at) return;
       clearTimeout(this.#next.timer);

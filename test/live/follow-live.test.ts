@@ -1,25 +1,461 @@
-import { expect, test } from "vitest";
-import { create } from "../support/client.ts";
-import { grantToken, key } from "../support/keys.ts";
-import { connect } from "./listener.ts";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { encodeEventCursor } from "../../src/feed/place.ts";
+import { MAX_LISTENERS } from "../../src/live/hub.ts";
+import { MAX_CHARACTERS } from "../../src/live/listener.ts";
+import { forgetEnabled } from "../../src/webhooks/nudge.ts";
+import { call, create, expectError, idOf } from "../support/client.ts";
+import { grantKey, grantToken, key, storeKey } from "../support/keys.ts";
+import { type Listener, connect, send } from "./listener.ts";
 
+const LIVE = "/v1/events/live";
 const REX = { name: "Rex", categoryId: 1 };
+const HUB = "live:0";
+const hub = () => env.WEBHOOKS.getByName(HUB);
+const check = () => runDurableObjectAlarm(hub());
+const rows = async () => (await env.DB.prepare("SELECT name FROM live_hubs").all()).results;
+const EVENT = `INSERT INTO events (tag, type, version, data, created_at)
+  VALUES (1, 'pet.created', 1, '{"id":77,"name":"Rex","categoryId":1}', '2026-01-01T00:00:00.000Z')`;
+const open: Listener[] = [];
+const listen = async (options: Parameters<typeof connect>[0]) => {
+  const listener = await connect(options);
+  open.push(listener);
+  return listener;
+};
+const listening = async (options: Parameters<typeof connect>[0]) => (await listen(options)).started();
+const order = async (body: object, method = "POST", path = "/v1/store/orders") =>
+  (await call(path, { key, method, body })).json<{ id: number }>();
 
-test("a socket gets the present place at once, and then each change", async () => {
-  const one = await (await connect({ key })).started();
-  expect(one.pages).toEqual([
-    { events: [], cursor: expect.stringMatching(/^[0-9a-f]{32}$/), more: false, bookmark: expect.any(String) },
-  ]);
-  await create("/v1/pets", REX);
-  await create("/v1/categories", { name: "Dogs" });
-  expect(await one.heard(2)).toEqual(["pet.created 1", "category.created 1"]);
-  one.socket.send("ping");
-  const two = await (await connect({ key, query: `cursor=${one.pages[0]?.cursor}` })).started();
-  expect(two.events).toEqual(one.events);
-  const token = await grantToken(key);
-  const page = await (await connect({ protocols: `petstore.live.v1, ${token}` })).started();
-  expect(page.protocol).toBe("petstore.live.v1");
-  expect(one.texts).toContain("pong");
-  const bad = await connect({ protocols: `petstore.live.v1, ${token}x` });
-  expect(await bad.end()).toEqual({ code: 4401, reason: "unauthorized" });
+let lines: string[] = [];
+beforeEach(() => {
+  // This isolate reads the names of the hubs again.
+  forgetEnabled();
+  lines = [];
+  for (const method of ["log", "error", "warn"] as const)
+    vi.spyOn(console, method).mockImplementation((line) => void lines.push(String(line)));
+});
+afterEach(async () => {
+  for (const { socket, closed } of open.splice(0)) if (closed === undefined) socket.close();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** The hub has no listener, and knows it. */
+const left = () =>
+  vi.waitFor(async () => {
+    await check();
+    expect(await rows()).toEqual([]);
+  });
+
+describe("a socket", () => {
+  // Promise: live-first-page, live-pages
+  test("gets the present place at once, and then each change", async () => {
+    const one = await listening({ key });
+    expect(one.pages).toEqual([
+      { events: [], cursor: expect.stringMatching(/^[0-9a-f]{32}$/), more: false, bookmark: expect.any(String) },
+    ]);
+    const id = idOf(await create("/v1/pets", REX));
+    await create("/v1/categories", { name: "Dogs" });
+    expect(await one.heard(2)).toEqual([`pet.created ${id}`, "category.created 1"]);
+    const feed = await (await call(`/v1/events?cursor=${one.pages[0]?.cursor}`, { key })).json<object>();
+    expect({ events: one.events, cursor: one.cursor, more: false }).toEqual(feed);
+  });
+
+  // Promise: live-cursors
+  test("goes on from a cursor, without a gap and without a double", async () => {
+    const { cursor } = await listening({ key });
+    for (const name of ["a", "b", "c"]) await create("/v1/pets", { ...REX, name });
+    const one = await listening({ key, query: `cursor=${cursor}` });
+    expect(one.events).toHaveLength(3);
+    const two = await listening({ key, query: `cursor=${one.cursor}&type=pet.deleted` });
+    await create("/v1/pets", REX);
+    await one.heard(4);
+    // The hub that wakes up remembers nothing.
+    await evictDurableObject(hub());
+    const three = await listening({ key, query: `cursor=${cursor}` });
+    expect(three.events).toEqual(one.events);
+    await create("/v1/pets", REX);
+    expect((await three.heard(5)).length).toBe(5);
+    await one.heard(5);
+    expect(one.events).toEqual(three.events);
+    expect(two.events).toEqual([]);
+  });
+
+  // Promise: live-answers-ping
+  test("has pong for ping, and is closed after ten other messages, or a long one", async () => {
+    const [one, two] = [await listening({ key }), await listening({ key })];
+    one.socket.send("ping");
+    await vi.waitFor(() => expect(one.texts).toContain("pong"));
+    for (let count = 0; count < 10; count++) one.socket.send(count % 2 === 0 ? "hello" : new Uint8Array(5));
+    one.socket.send("ping");
+    await vi.waitFor(() => expect(one.texts.filter((text) => text === "pong")).toHaveLength(2));
+    expect(one.closed).toBeUndefined();
+    one.socket.send("");
+    two.socket.send("x".repeat(1_025));
+    expect(await one.end()).toMatchObject({ code: 1008 });
+    expect(await two.end()).toMatchObject({ code: 1008 });
+  });
+
+  test("that has sent a ping, and none for 150 seconds, is gone", async () => {
+    const [one, two] = [await listening({ key }), await listening({ key })];
+    one.socket.send("ping");
+    await vi.waitFor(() => expect(one.texts).toContain("pong"));
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 151_000 });
+    await check();
+    expect(await one.end()).toEqual({ code: 4408, reason: "request_timeout" });
+    expect(two.closed).toBeUndefined();
+  });
+
+  // Promise: live-renews
+  test("comes back after 4 MiB, which a hibernation does not forget", async () => {
+    const one = await listening({ key });
+    const description = "x".repeat(2_000);
+    const add = (count: number) =>
+      env.DB.prepare(
+        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+         INSERT INTO events (tag, type, version, data, created_at)
+         SELECT random() & 4294967295, 'category.updated', 1, json_object('id', n, 'name', 'x', 'description', ?), '2026-01-01T00:00:00.000Z' FROM n`,
+      )
+        .bind(count, description)
+        .run();
+    await add(1_000);
+    await check();
+    await one.heard(1_000);
+    await evictDurableObject(hub());
+    expect(one.closed).toBeUndefined();
+    await add(1_000);
+    await check();
+    expect(await one.end()).toMatchObject({ code: 1008 });
+    const received = one.texts.reduce((sum, { length }) => sum + length, 0);
+    expect(received).toBeGreaterThan(MAX_CHARACTERS);
+    expect(received).toBeLessThan(1.2 * MAX_CHARACTERS);
+    const pages = one.pages.map(({ events }) => events.length);
+    expect(Math.max(...pages)).toBeLessThan(32);
+  });
+});
+
+describe("what a listener may see", () => {
+  // Promise: live-rights
+  test("is what the scopes of its key allow, and the types that it names", async () => {
+    const [pets, orders] = await Promise.all(
+      (["pets:read", "store:read"] as const).map((scope) => grantKey({ scopes: ["events:read", scope] })),
+    );
+    const all = await listening({ key });
+    const of = { pets: await listening({ key: pets ?? "" }), orders: await listening({ key: orders ?? "" }) };
+    const created = await listening({ key, query: "type=pet.created" });
+    const pet = idOf(await create("/v1/pets", REX));
+    const { id } = await order({ petId: pet });
+    expect(await all.heard(3)).toEqual([`pet.created ${pet}`, `order.placed ${id}`, `pet.updated ${pet}`]);
+    expect(await of.pets.heard(2)).toEqual([`pet.created ${pet}`, `pet.updated ${pet}`]);
+    expect(await of.orders.heard(1)).toEqual([`order.placed ${id}`]);
+    expect(await created.heard(1)).toEqual([`pet.created ${pet}`]);
+    for (const [apiKey, query] of [
+      [pets, "type=order.placed"],
+      [orders, "type=order.placed&type=pet.created"],
+      [await grantKey({ scopes: ["pets:read"] }), ""],
+      [await grantToken(key), "type=order.placed"].with(0, await grantToken(key, { scopes: ["pets:read"] })),
+    ] as [string, string][])
+      await expectError(await call(`${LIVE}?${query}`, { key: apiKey }), "insufficient_scope");
+  });
+
+  // Promise: live-orders-of-others
+  test("of a customer are the animals and the own orders, whoever had them before and has them later", async () => {
+    const [ada, bo] = await Promise.all(["ada", "bo"].map(async (customer) => grantToken(key, { customer })));
+    const shown = "petstore.live.v1, ";
+    const [first, a, b] = [
+      await listening({ key }),
+      await listening({ protocols: shown + ada }),
+      await listening({ protocols: shown + bo, query: "type=order.placed&type=order.updated" }),
+    ];
+    expect(a.protocol).toBe("petstore.live.v1");
+    const pet = idOf(await create("/v1/pets", REX));
+    const { id } = await order({ petId: pet, customer: "ada" });
+    const path = `/v1/store/orders/${id}`;
+    await order({ customer: "bo" }, "PATCH", path);
+    await order({ reference: "secret of bo" }, "PATCH", path);
+    await order({ customer: null }, "PATCH", path);
+    await order({ customer: "Ada" }, "PATCH", path);
+    await create("/v1/categories", { name: "Cats" });
+    const all = await first.heard(8);
+    const seenBy = (customer: string) =>
+      [`order.placed ${id}`, `pet.updated ${pet}`].slice(0, customer === "ada" ? 2 : 0);
+    expect((await a.heard(4)).slice(1, 3)).toEqual(seenBy("ada"));
+    expect(await b.heard(2)).toEqual([`order.updated ${id}`, `order.updated ${id}`]);
+    // The same for whoever reads it later.
+    const query = `cursor=${first.pages[0]?.cursor}`;
+    expect((await listening({ protocols: shown + ada, query })).events).toEqual(a.events);
+    expect(
+      (await listening({ protocols: shown + bo, query: `${query}&type=order.placed&type=order.updated` })).events,
+    ).toEqual(b.events);
+    expect(a.texts.join()).not.toMatch(/"bo"|secret/);
+    expect(all).toHaveLength(8);
+  });
+
+  test.each([
+    ["revoked", { revokedAt: "2026-01-01T00:00:00.000Z" }, { code: 4401, reason: "unauthorized" }],
+    ["without its scope", { scopes: ["events:read"] }, { code: 4403, reason: "insufficient_scope" }],
+    ["without the scope of tokens", { scopes: SCOPES.filter((scope) => scope !== "tokens:create") }, undefined],
+  ] as const)("ends when the key is %s", async (_, change, end) => {
+    const own = generateKey("local");
+    const record = { id: "k", name: "k", scopes: SCOPES, createdAt: "2026-01-01T00:00:00.000Z" };
+    await storeKey(own, record);
+    const one = await listening({ key: own });
+    const token = await listening({ protocols: `petstore.live.v1, ${await grantToken(own)}` });
+    await storeKey(own, { ...record, ...change });
+    // The record is cached for 30 seconds, as for requests.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
+    await env.DB.prepare(EVENT).run();
+    await hub().look(HUB);
+    if (end === undefined) expect(await one.heard(1)).toEqual(["pet.created 77"]);
+    else expect(await one.end()).toEqual(end);
+    expect(await token.end()).toEqual(end ?? { code: 4403, reason: "insufficient_scope" });
+    expect(token.events).toEqual([]);
+    if (end !== undefined) expect(one.events).toEqual([]);
+  });
+
+  // Promise: live-ends
+  test("ends with the token, within a minute and before any event", async () => {
+    const ends = Math.floor(Date.now() / 1_000) + 60;
+    const one = await listening({ protocols: `petstore.live.v1, ${await grantToken(key, { expiresAt: ends })}` });
+    await check();
+    expect(one.closed).toBeUndefined();
+    vi.useFakeTimers({ toFake: ["Date"], now: ends * 1_000 });
+    await check();
+    expect(await one.end()).toEqual({ code: 4401, reason: "unauthorized" });
+  });
+
+  test("is nothing while KV cannot respond, and everything afterwards", async () => {
+    const one = await listening({ key });
+    await runInDurableObject(hub(), (object) => {
+      const { API_KEYS } = (object as unknown as { env: Env }).env;
+      vi.spyOn(API_KEYS, "get").mockRejectedValueOnce(new Error("KV is down"));
+    });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
+    await env.DB.prepare(EVENT).run();
+    await hub().look(HUB);
+    expect(await one.heard(1)).toEqual(["pet.created 77"]);
+    expect(lines.join()).toContain("KV is down");
+  });
+});
+
+describe("a place", () => {
+  // Promise: live-too-far
+  test("beyond what is remembered and five reads is too far, and so is one that the feed never had", async () => {
+    const { cursor } = await listening({ key });
+    await env.DB.prepare(
+      `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2400)
+       INSERT INTO events (tag, type, version, data, created_at)
+       SELECT random() & 4294967295, 'pet.deleted', 1, json_object('id', n), '2026-01-01T00:00:00.000Z' FROM n`,
+    ).run();
+    const protocols = `petstore.live.v1, ${await grantToken(key)}`;
+    const strange = encodeEventCursor(`${"0".repeat(15)}1${"a".repeat(8)}`);
+    const later = encodeEventCursor(`${"0".repeat(10)}ffffff${"a".repeat(8)}`);
+    for (const place of [cursor, strange, later]) {
+      await expectError(await call(`${LIVE}?cursor=${place}`, { key }), "cursor_expired");
+      const refused = await listen({ protocols, query: `cursor=${place}` });
+      expect(await refused.end()).toEqual({ code: 4410, reason: "cursor_expired" });
+    }
+    await expectError(await call(`${LIVE}?cursor=x`, { key }), "invalid_request");
+    expect(await (await listen({ protocols, query: "cursor=x" })).end()).toEqual({
+      code: 4400,
+      reason: "invalid_request",
+    });
+  });
+
+  // Promise: live-restores
+  test("that a restore takes back closes all sockets, which come back", async () => {
+    const [one, two] = [await listening({ key }), await listening({ key, query: "type=order.placed" })];
+    await create("/v1/pets", REX);
+    await one.heard(1);
+    await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
+    await create("/v1/pets", REX);
+    expect(await one.end()).toMatchObject({ code: 1012 });
+    expect(await two.end()).toMatchObject({ code: 1012 });
+    expect(
+      await (await listen({ protocols: `petstore.live.v1, ${key}`, query: `cursor=${one.cursor}` })).end(),
+    ).toEqual({
+      code: 4410,
+      reason: "cursor_expired",
+    });
+    const again = await listening({ key, query: `cursor=${two.cursor}` });
+    expect(again.events).toHaveLength(1);
+  });
+});
+
+describe("without a socket", () => {
+  /** The messages of a stream so far. */
+  async function read(response: Response, count: number): Promise<{ text: string; leave: () => Promise<void> }> {
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = "";
+    while (text.split("\n\n").length <= count) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += new TextDecoder().decode(value);
+    }
+    return { text, leave: () => reader.cancel() };
+  }
+  const stream = (headers: object = {}, query = "", apiKey = key) =>
+    send(`${LIVE}?${query}`, { Authorization: `Bearer ${apiKey}`, Accept: "text/event-stream", ...headers });
+
+  // Promise: live-streams
+  test("a stream has the pages, with their cursors as ids", async () => {
+    const response = await stream();
+    expect(response.status).toBe(200);
+    expect(response.headers.get("Content-Type")).toBe("text/event-stream");
+    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+    const id = idOf(await create("/v1/pets", REX));
+    const { text, leave } = await read(response, 3);
+    const [retry, ...messages] = text.split("\n\n").slice(0, 3);
+    expect(retry).toMatch(/^retry: [1-4]\d{3}$/);
+    const pages = messages.map((message) => /^id: ([0-9a-f]{32})\ndata: (.*)$/.exec(message)?.slice(1) ?? []);
+    expect(pages.map(([cursor, page = ""]) => (JSON.parse(page) as { cursor: string }).cursor === cursor)).toEqual([
+      true,
+      true,
+    ]);
+    expect(text).toContain(`"id":${id},`);
+    await leave();
+    const again = await read(await stream({ "Last-Event-ID": pages[0]?.[0] ?? "" }, "cursor=latest"), 2);
+    expect(again.text).toContain(`"id":${id},`);
+    await again.leave();
+    await expectError(await stream({ "Last-Event-ID": "1" }), "invalid_request");
+    await expectError(await stream({}, "", generateKey("local")), "unauthorized");
+    await left();
+  });
+
+  test("a stream has a comment with each check, and ends with its history", async () => {
+    const response = await stream();
+    await check();
+    await env.DB.exec("UPDATE events SET tag = tag + 1 WHERE id = (SELECT max(id) FROM events)");
+    await check();
+    const { text } = await read(response, 99);
+    expect(text).toMatch(/^retry: .*\n\nid: .*\ndata: .*\n\n:\n\n:\n\n$/);
+  });
+
+  // Promise: live-page
+  test("there is one page at once, which tells whether there is more", async () => {
+    await left();
+    const { cursor } = await (await call(LIVE, { key })).json<{ cursor: string }>();
+    await call("/v1/pets/batch", { key, method: "POST", body: Array.from({ length: 100 }, () => REX) });
+    await create("/v1/pets", REX);
+    const first = await (
+      await call(`${LIVE}?cursor=${cursor}`, { key })
+    ).json<{ events: []; cursor: string; more: boolean }>();
+    expect([first.events.length, first.more]).toEqual([100, true]);
+    const second = await (await call(`${LIVE}?cursor=${first.cursor}`, { key })).json<typeof first>();
+    expect([second.events.length, second.more]).toEqual([1, false]);
+    expect(await rows()).toEqual([]);
+  });
+
+  test("HEAD opens nothing", async () => {
+    await left();
+    const response = await call(LIVE, { key, method: "HEAD", headers: { Accept: "text/event-stream" } });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "text/event-stream"]);
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe("who connects", () => {
+  // Promise: live-closes
+  test("learns why not by the code of the close, if it is a page", async () => {
+    const token = await grantToken(key);
+    const refused = async (protocols: string, bindings = {}) => {
+      const listener = await listen({ protocols, bindings });
+      expect(listener.protocol).toBe("petstore.live.v1");
+      return listener.end();
+    };
+    const limiter = { limit: () => Promise.resolve({ success: false }) };
+    const offer = `petstore.live.v1,${token}`;
+    expect(await refused(`${offer}x`)).toEqual({ code: 4401, reason: "unauthorized" });
+    expect(await refused("petstore.live.v1")).toEqual({ code: 4401, reason: "unauthorized" });
+    expect(await refused(offer, { CUSTOMER_RATE_LIMITER: limiter })).toEqual({ code: 4429, reason: "rate_limited" });
+    expect(await refused(offer, { LIVE_OBJECTS: "0" })).toEqual({ code: 4404, reason: "not_found" });
+    expect(await refused(`petstore.live.v1, ${await grantToken(key, { scopes: [] })}`)).toEqual({
+      code: 4403,
+      reason: "insufficient_scope",
+    });
+    const down = { getByName: () => ({ fetch: () => Promise.reject(new Error("no such method")) }) };
+    expect(await refused(offer, { WEBHOOKS: down })).toEqual({ code: 4503, reason: "service_unavailable" });
+    // The log has the status, and nothing of a token.
+    const statuses = lines.flatMap((line) =>
+      line.includes('"route"') ? [(JSON.parse(line) as { status: number }).status] : [],
+    );
+    expect(statuses).toEqual([401, 401, 429, 404, 403, 503]);
+    expect(lines.join()).not.toContain(token.slice(-20));
+  });
+
+  test("without the protocol gets plain responses", async () => {
+    const upgrade = { Upgrade: "websocket" };
+    await expectError(await send(LIVE, upgrade), "unauthorized");
+    const token = await grantToken(key);
+    await expectError(await send(LIVE, { ...upgrade, "Sec-WebSocket-Protocol": token }), "unauthorized");
+    await expectError(await send(LIVE, { ...upgrade, "Sec-WebSocket-Protocol": `chat, ${token}` }), "unauthorized");
+    // No other operation takes a token there.
+    await expectError(
+      await send("/v1/pets", { ...upgrade, "Sec-WebSocket-Protocol": `petstore.live.v1, ${token}` }),
+      "unauthorized",
+    );
+    const one = await listening({ key, protocols: "chat" });
+    expect(one.protocol).toBeNull();
+    // A header comes before a protocol.
+    const two = await listen({ key: `${key}x`, protocols: `petstore.live.v1, ${key}` });
+    expect(await two.end()).toMatchObject({ code: 4401 });
+  });
+
+  test.each(["0", "", "x", "101", "-1", "1.5", " 1"])("finds no live feed with LIVE_OBJECTS = %j", async (setting) => {
+    const bindings = { LIVE_OBJECTS: setting } as unknown as Partial<Env>;
+    expect(await expectError(await call(LIVE, { key, bindings }), "not_found")).toContain("Read /events");
+  });
+
+  // Promise: live-limits
+  test("is one of 20 listeners of a customer, and of 1,000 of a key, in an object of 2,000", async () => {
+    const many = async (options: Parameters<typeof connect>[0], count: number) => {
+      for (let done = 0; done < count; done += 100)
+        await Promise.all(Array.from({ length: Math.min(100, count - done) }, () => listen(options)));
+    };
+    const protocols = `petstore.live.v1, ${await grantToken(key)}`;
+    await many({ protocols }, MAX_LISTENERS.customer);
+    expect(await (await listen({ protocols })).end()).toEqual({ code: 4429, reason: "rate_limited" });
+    await listening({ protocols: `petstore.live.v1, ${await grantToken(key, { customer: "bo" })}` });
+    await many({ key }, MAX_LISTENERS.key);
+    await expectError(await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${key}` }), "rate_limited");
+    const other = await grantKey();
+    await many({ key: other }, MAX_LISTENERS.hub - MAX_LISTENERS.key - MAX_LISTENERS.customer - 1);
+    await expectError(
+      await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${other}` }),
+      "service_unavailable",
+    );
+    // All of them hear a change.
+    await create("/v1/pets", REX);
+    for (const listener of open.filter(({ closed }) => closed === undefined)) await listener.heard(1);
+  });
+});
+
+describe("the row of a hub", () => {
+  test("is there before its first listener is answered, and for as long as there is one", async () => {
+    await left();
+    const one = await listen({ key });
+    expect(await rows()).toEqual([{ name: HUB }]);
+    await env.DB.exec("DELETE FROM live_hubs");
+    await check();
+    expect(await rows()).toEqual([{ name: HUB }]);
+    one.socket.close();
+    await left();
+    // A restore brings it back.
+    await env.DB.exec("INSERT INTO live_hubs VALUES ('live:0')");
+    await hub().look(HUB);
+    await check();
+    expect(await rows()).toEqual([]);
+  });
+
+  test("that several objects have tells all of them", async () => {
+    const bindings = { LIVE_OBJECTS: "3" } as unknown as Partial<Env>;
+    const keys = await Promise.all(Array.from({ length: 8 }, () => grantKey()));
+    const listeners = await Promise.all(keys.map((key) => listening({ key, bindings })));
+    expect((await rows()).length).toBeGreaterThan(1);
+    await create("/v1/pets", REX);
+    for (const listener of listeners) await listener.heard(1);
+  });
 });
