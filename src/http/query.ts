@@ -40,11 +40,13 @@ export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): Que
   const known = new KnownQueries<z.output<Schema>>();
   const declared = lazy(() => Object.keys(schema().shape));
   const lists = lazy(() => declared().filter((name) => isList(schema().shape[name])));
-  const validator = (text: string) =>
+  /** @param inOtherForm the query, if it has lists in another form. */
+  const validatorOf = (inOtherForm?: string) =>
     zValidator(
       "query",
       schema(),
-      (result) => {
+      (result, c: Context) => {
+        const text: AppEnv["Variables"]["query"] = c.get("query");
         const issues = result.success ? [] : result.error.issues;
         const undeclared = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
         refuseUndeclared(undeclared, text, declared(), lists());
@@ -57,13 +59,14 @@ export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): Que
       {
         // Its type asks for the result of `zod`, which differs from that of `zod/mini` in the methods of an error.
         validationFunction: (rules, sent) =>
-          rules.safeParse(OTHER_FORM.test(text) ? readLists(text, lists()) : sent) as never,
+          rules.safeParse(inOtherForm === undefined ? sent : readLists(inOtherForm, lists())) as never,
       },
     );
+  const validator = lazy(validatorOf);
   const middleware: MiddlewareHandler = (c, next) => {
     const text: AppEnv["Variables"]["query"] = c.get("query");
     const output = text === "" ? NOTHING : known.get(text);
-    if (output === undefined) return validator(text)(c, next);
+    if (output === undefined) return (OTHER_FORM.test(text) ? validatorOf(text) : validator())(c, next);
     c.req.addValidatedData("query", output);
     return next();
   };
