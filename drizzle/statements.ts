@@ -278,47 +278,47 @@ order by item.key`,
 from "categories"
 where "categories"."id" < :after
 order by "categories"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listCategories.id": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body"
 from "categories"
 where "categories"."id" > :after
 order by "categories"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listEvents.from": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > CAST(:id AS INTEGER) + 500) as "later"
 from "events"
 where ("events"."id" >= CAST(:id AS INTEGER) and "events"."id" <= CAST(:id AS INTEGER) + 500 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = CAST(:id AS INTEGER) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= CAST(:id AS INTEGER) + 500)))
 order by "events"."id"
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listEvents.latest": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > (SELECT max("events"."id") FROM "events") + 500) as "later"
 from "events"
 where ("events"."id" >= (SELECT max("events"."id") FROM "events") and "events"."id" <= (SELECT max("events"."id") FROM "events") + 500 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = (SELECT max("events"."id") FROM "events") or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= (SELECT max("events"."id") FROM "events") + 500)))
 order by "events"."id"
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listEvents.oldest": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > (SELECT min("events"."id") FROM "events") + 500) as "later"
 from "events"
 where ("events"."id" >= (SELECT min("events"."id") FROM "events") and "events"."id" <= (SELECT min("events"."id") FROM "events") + 500 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = (SELECT min("events"."id") FROM "events") or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= (SELECT min("events"."id") FROM "events") + 500)))
 order by "events"."id"
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.activeOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.activeOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.all.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore)
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.all.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore)
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byCustomer.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -331,7 +331,7 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byCustomer.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -344,17 +344,17 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byCustomerAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byCustomerAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."customer" = :customer and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -363,7 +363,7 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -372,7 +372,7 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byReference.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -385,7 +385,7 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position DESC
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byReference.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = 'placed' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
@@ -398,37 +398,37 @@ select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by position
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byReferenceAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byReferenceAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."reference" = :reference and "orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.byStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."status" = :status and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.cancelledOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.cancelledOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
 from "orders"
 where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and ("orders"."id" > :first and "orders"."id" <= :last and "orders"."created_at" >= :createdAfter and "orders"."created_at" < :createdBefore))
 order by "orders"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listOrders.lastBefore": `select min(max(last, CAST(:least AS INTEGER)), CAST(:most AS INTEGER)) as "last"
 from (WITH search(last, rest) AS (SELECT 0, max("orders"."id") FROM "orders" UNION ALL
       SELECT iif((SELECT "orders"."created_at" < :time FROM "orders" WHERE "orders"."id" >= last + rest - rest / 2 ORDER BY "orders"."id" LIMIT 1),
@@ -438,12 +438,12 @@ from (WITH search(last, rest) AS (SELECT 0, max("orders"."id") FROM "orders" UNI
 from "pets"
 where "pets"."id" < :after
 order by "pets"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.all.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where "pets"."id" > :after
 order by "pets"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.all.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -504,7 +504,7 @@ select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_obje
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after)
 order by position DESC
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byCategory.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body", "pets"."id" as "position"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after)
@@ -517,7 +517,7 @@ select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_obje
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after)
 order by position
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byCategory.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -570,12 +570,12 @@ from (WITH present(place) AS MATERIALIZED (
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after)
 order by "pets"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byCategoryAndStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byCategoryAndStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -628,32 +628,32 @@ from (WITH present(place) AS MATERIALIZED (
 from "pets"
 where ("pets"."external_id" = :externalId and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)) and "pets"."id" < :after)
 order by "pets"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byExternalId.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."external_id" = :externalId and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)) and "pets"."id" > :after)
 order by "pets"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byIds.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)))
 order by "pets"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byIds.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and ((:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status)))
 order by "pets"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."status" = :status and "pets"."id" < :after)
 order by "pets"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id")) as "body"
 from "pets"
 where ("pets"."status" = :status and "pets"."id" > :after)
 order by "pets"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listPets.byStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.more as "more"
 from (WITH present(place) AS MATERIALIZED (
       SELECT place FROM search_index WHERE ready AND rules = '2' AND place >= (SELECT min(id) FROM events)
@@ -706,17 +706,17 @@ from (WITH present(place) AS MATERIALIZED (
 from "webhooks"
 where "webhooks"."id" < :after
 order by "webhooks"."id" desc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "listWebhooks.id": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
 from "webhooks"
 where "webhooks"."id" > :after
 order by "webhooks"."id" asc
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "live.feed": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((substr("events"."type", 1, instr("events"."type", '.')) = 'pet.' or substr("events"."type", 1, instr("events"."type", '.')) = 'category.' or substr("events"."type", 1, instr("events"."type", '.')) = 'order.'), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > CAST(:first AS INTEGER) + 1000) as "later", "events"."type" as "type", "events"."data" ->> 'customer' as "customer"
 from "events"
 where ("events"."id" >= CAST(:first AS INTEGER) and "events"."id" <= CAST(:first AS INTEGER) + 1000 and ((substr("events"."type", 1, instr("events"."type", '.')) = 'pet.' or substr("events"."type", 1, instr("events"."type", '.')) = 'category.' or substr("events"."type", 1, instr("events"."type", '.')) = 'order.') or "events"."id" = CAST(:first AS INTEGER) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= CAST(:first AS INTEGER) + 1000)))
 order by "events"."id"
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "live.register": `insert into "live_hubs" ("name")
 values (:name)
 on conflict do nothing
@@ -1115,7 +1115,7 @@ where ("events"."id" >= max(CAST(:first AS INTEGER), coalesce((SELECT min("event
 from "webhooks"
 where ("webhooks"."id" = :id and "webhooks"."tag" = :tag))), '"' || "events"."type" || '"') or "events"."id" = max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) + 5000)))
 order by "events"."id"
-limit :limit`,
+limit CAST(:limit AS INTEGER)`,
   "webhooks.enabled": `select "webhooks"."id" || '-' || "webhooks"."tag" as "name"
 from "webhooks"
 where "webhooks"."enabled" = 1

@@ -1,4 +1,4 @@
-import { asc, desc, gt, lt, type SQL, sql } from "drizzle-orm";
+import { asc, desc, gt, lt, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
 import { type Resource, type Stored, storedColumns, type Versioned } from "./resource.ts";
@@ -27,6 +27,9 @@ export function after({ id }: Versioned, parameter: Parameter<Pick<Bounds, "afte
   return sort === "id" ? gt(id, parameter("after")) : lt(id, parameter("after"));
 }
 
+/** SQLite plans with the value of a parameter that is the whole limit, and so compiles the statement again for each value that is bound. */
+export const plannedOnce = (limit: Placeholder) => sql`CAST(${limit} AS INTEGER)` as unknown as Placeholder;
+
 /** The rows that meet a condition, in the order of their ids, limited by the parameter `limit`. */
 export function page<Body>(
   db: QueryBuilder,
@@ -41,7 +44,7 @@ export function page<Body>(
     .from(table)
     .where(where)
     .orderBy(sort === "id" ? asc(table.id) : desc(table.id))
-    .limit(parameter("limit"));
+    .limit(plannedOnce(parameter("limit")));
   return rows as unknown as Rows<Body>;
 }
 
@@ -67,6 +70,6 @@ export function mergedPage<Body>(
       .where(where);
   const rows = unionAll(part(first), part(second), ...others.map(part))
     .orderBy(sort === "id" ? sql`position` : sql`position DESC`)
-    .limit(parameter("limit"));
+    .limit(plannedOnce(parameter("limit")));
   return rows as unknown as Rows<Body>;
 }

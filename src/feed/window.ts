@@ -1,5 +1,6 @@
 import { and, eq, gte, lte, or, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SelectedFields } from "drizzle-orm/sqlite-core";
+import { plannedOnce } from "../db/page.ts";
 import type { QueryBuilder } from "../db/statement.ts";
 import { eventBody, placeOfEvent } from "./place.ts";
 import { events } from "./table.ts";
@@ -39,5 +40,5 @@ export function windowOfFeed<Columns extends SelectedFields>(
     .from(events)
     .where(and(gte(events.id, first), lte(events.id, end), or(isWanted, eq(events.id, first), eq(events.id, last))))
     .orderBy(events.id)
-    .limit(limit);
+    .limit(plannedOnce(limit));
 }
