@@ -73,8 +73,10 @@ function isErrorBody(value: unknown, status: number): value is { code: string; m
   return typeof body?.code === "string" && typeof body.message === "string" && body.status === status;
 }
 
-/** The seconds in `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3). */
+/** The seconds in `Retry-After`: a number of them, or a date in the form that senders have to write (RFC 9110, section 5.6.7). */
 function retryAfterOf(value: string): number | undefined {
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  const date = new Date(value);
+  const isDate = date.toUTCString() === value;
+  const seconds = /^\d+$/.test(value) ? Number(value) : isDate ? (Number(date) - Date.now()) / 1000 : NaN;
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }

@@ -215,6 +215,19 @@ describe("time", () => {
     const { time } = await timeToFail([asDate, failure(400, "invalid_request")], policy);
     expect(time).toBeGreaterThanOrEqual(7_000);
     expect(time).toBeLessThanOrEqual(8_100);
+    for (const text of [
+      "wait 45",
+      "soon 2040",
+      "Tue, 31 Feb 2040 08:31:00 GMT",
+      "2040-01-01T00:00:00Z",
+      "-1",
+      "1.5",
+      "1e3",
+    ])
+      expect(await timeToFail([html(503, { "Retry-After": text })], policy), text).toMatchObject({
+        time: 100,
+        error: { retryAfter: undefined },
+      });
   });
 
   // Promise: long-waits, retry-after
