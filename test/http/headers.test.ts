@@ -10,7 +10,7 @@ const DOCUMENTED_HEADERS = new Set(
   Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }: { responses: object }) =>
       Object.values(responses).flatMap(({ headers }: { headers: object }) =>
-        Object.keys(headers)
+        Object.keys(headers ?? {})
           .map((name) => name.toLowerCase())
           .filter((name) => !["access-control-allow-origin", "cache-control"].includes(name)),
       ),
