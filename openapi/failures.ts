@@ -32,8 +32,10 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
 };
 
 /** Whether a 503 may leave it unknown what has happened, and a second request would change something. */
-const mayBeUnknown = ({ method, facts }: Mounted): boolean =>
-  (method === "post" || method === "patch") && facts.withoutDatabase === undefined;
+const mayBeUnknown = ({ method, path, facts }: Mounted): boolean =>
+  // What was deleted by its id stays deleted.
+  (method === "post" || method === "patch" || (method === "delete" && !path.endsWith("}"))) &&
+  facts.withoutDatabase === undefined;
 
 function headersOfFailure(code: ErrorCode, { method, facts: { cacheable } }: Mounted): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];

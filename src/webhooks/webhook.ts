@@ -143,7 +143,8 @@ export async function ask<Result>(
     return await run(c.env.WEBHOOKS.getByName(name), name);
   } catch (cause) {
     dropBookmark(c);
-    throw c.req.method === "POST" ? outcomeUnknown(cause) : serviceUnavailable(cause);
+    // Another end of a replay would end one that began meanwhile.
+    throw c.req.method === "GET" ? serviceUnavailable(cause) : outcomeUnknown(cause);
   }
 }
 
