@@ -1,11 +1,11 @@
 // The animals and their categories: search, add, sell, change, delete.
 import { html, nothing } from "lit-html";
-import type { Animal, Category, NewPet, PetStoreError } from "../../client/src/index.ts";
+import type { Animal, Category, NewPet } from "../../client/src/index.ts";
 import { fold } from "../../src/pets/fold.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
 import { type Action, addressOf, asks, choice, counted, type Column, type Ended, type Fields } from "./page.ts";
-import { filters, input, isLate, refuse } from "./page.ts";
+import { filters, input, refuse, sendAllowed } from "./page.ts";
 import { type Attempt, may, type Once, once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
@@ -13,14 +13,11 @@ type Row = Animal & { etag: string };
 type Versioned = Animal & { version: number };
 type Values = { [Name in Exclude<keyof Animal, "id">]-?: NewPet[Name] };
 type Status = Animal["status"];
-
 const STATUSES: Status[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
 const ALL = ["", "all"];
 const scopes = ["pets:write"] as const;
-/** As many categories as the page knows by name. */
 const MAX_CATEGORIES = 500;
-
 let categories: Category[] = [];
 /** By the text that the search compares. */
 let folded = new Map<string, Category[]>();
@@ -40,17 +37,13 @@ export const animals = tableView<Row & Versioned>({
     return store.pets.list({ ...by, etags: true, limit: AT_ONCE, sort: "-id" }, { signal }).page();
   },
   fetch: (ids) => store.pets.list({ id: ids, etags: true }).all(ids.length),
-  head: () => html`
-    ${filters("Name or number", "q", [
-      choice("Status", "status", [ALL, ...STATUS_OPTIONS]),
-      choice("Category", "category", [ALL, ...categories.map(({ id, name }) => [`${id}`, name])]),
-    ])}
-    <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>`,
-  empty() {
-    if (["q", "status", "category"].some(asks)) return "No animal is like this.";
-    return "The shop has no animals yet. Add the first one, or many from a CSV file.";
+  head() {
+    const ids = categories.map(({ id, name }) => [`${id}`, name]);
+    const by = [choice("Status", "status", [ALL, ...STATUS_OPTIONS]), choice("Category", "category", [ALL, ...ids])];
+    return html`${filters("Name or number", "q", by)}
+      <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>`;
   },
-  nameOf: ({ name }) => name,
+  empty: () => (["q", "status", "category"].some(asks) ? "No animal is like this." : "There are no animals. Add one."),
   viewOf: ({ id, name, categoryId, status, externalId }) => html`
     <strong>${name}</strong> <span class="state ${status}">${status}</span>
     <p>animal ${id}${externalId === undefined ? nothing : html` · <b>${externalId}</b>`} · ${nameOfCategory(categoryId)}${mayReadFeed() ? html` · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a>` : nothing}</p>
@@ -58,7 +51,7 @@ export const animals = tableView<Row & Versioned>({
   actions(row) {
     const { id, name, categoryId, status } = row;
     const lost = `Its name, its category (${nameOfCategory(categoryId)}), its status (${status}) and its number are lost`;
-    const question = `Delete ${name} (animal ${id})? ${lost}. The number never comes back. Cancelled orders of it keep the number alone. This cannot be undone.`;
+    const question = `Delete ${name} (animal ${id})? ${lost}. Cancelled orders keep the number alone. This cannot be undone.`;
     const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(fields), attempt));
     const sale = () => [input("Customer (optional)", "customer"), input("Reference (optional)", "reference")];
     const sold: Action["run"] = (once, fields) => sell(row, once, fields);
@@ -71,7 +64,7 @@ export const animals = tableView<Row & Versioned>({
   },
   together(rows) {
     const status = () => choice("Status", "status", [["", "as it is"], ...STATUS_OPTIONS], "");
-    const category = () => input("Category, by name or number (empty: as it is)", "category", { list: "categories" });
+    const category = () => input("Category (empty: as it is)", "category", { list: "categories" });
     const run: Action["run"] = (_, fields) => changeAll(rows, fields);
     return [{ label: "Change", scopes, fields: () => [status(), category()], run }];
   },
@@ -95,11 +88,11 @@ const categoryField = ({ categoryId }: Partial<Animal>) => {
 const fieldsOf = (of: Partial<Animal>) => [nameField(of), categoryField(of), statusField(of), idField(of)];
 export const COLUMNS: Column[] = ["name", "category", "status", "externalId"];
 /** @throws Error in words for what somebody entered, in a form or in a file. */
-export const animalOf = ({ name, category, status, externalId }: Record<Column, string>): Values => ({
-  name: nameOf(name),
-  categoryId: categoryIdOf(category),
-  status: statusOf(status),
-  externalId: externalIdOf(externalId),
+export const animalOf = (text: Record<Column, string>): Values => ({
+  name: nameOf(text.name),
+  categoryId: categoryIdOf(text.category),
+  status: statusOf(text.status),
+  externalId: externalIdOf(text.externalId),
 });
 
 /** Changes the version that the person saw. An order of the animal refuses a status, also the same. */
@@ -115,27 +108,15 @@ const remove = ({ id, name, etag: ifMatch }: Row): Promise<Ended> =>
 
 /** Changes the versions that the person saw of all animals but those for which the service refuses it: the list says why. */
 async function changeAll(rows: Versioned[], { status, category }: Fields): Promise<Ended> {
-  const patch = {
-    ...(status && { status: statusOf(status) }),
-    ...(category && { categoryId: categoryIdOf(category) }),
-  };
+  const patch = { status: statusOf(status), categoryId: category ? categoryIdOf(category) : undefined };
   if (!status && !category) refuse("Choose a status or a category.");
   refused.clear();
-  for (let left = rows; left.length > 0;) {
-    const name = left.map(({ id, version }) => `${id} ${version}`).join();
+  const send = (left: Versioned[]) => {
     const changes = left.map(({ id, version }) => ({ id, version, ...patch }));
-    try {
-      await once(`${status} ${category} ${name}`, (attempt) => store.pets.updateMany(changes, attempt));
-      break;
-    } catch (error) {
-      const { message, done = 0 } = error as PetStoreError;
-      const [, places, why = ""] = /^([\d, ]+): (.*)/.exec(message) ?? [];
-      if (places === undefined) throw error;
-      const out = new Set(places.split(", ").flatMap((place) => left[done + Number(place)]?.id ?? []));
-      for (const id of out) refused.set(id, isLate(error) ? "Somebody else changed it." : why);
-      left = left.slice(done).filter(({ id }) => !out.has(id));
-    }
-  }
+    const name = left.map(({ id, version }) => `${id} ${version}`).join();
+    return once(`${status} ${category} ${name}`, (attempt) => store.pets.updateMany(changes, attempt));
+  };
+  await sendAllowed(rows, send, ({ id }, why) => refused.set(id, why));
   const text = `${counted(rows.length - refused.size, "animal")} changed.`;
   if (refused.size === 0) return { text };
   return { text: `${text} ${counted(refused.size, "animal")} not: the list says why.`, isError: true };
@@ -143,11 +124,8 @@ async function changeAll(rows: Versioned[], { status, category }: Fields): Promi
 
 async function sell({ id: petId, name }: Row, once: Once, fields: Fields): Promise<Ended> {
   const [reference, customer] = [fields.reference || undefined, fields.customer || undefined];
-  const { order, etag } = await once((attempt) => store.orders.place({ petId, reference, customer }, attempt));
-  const cancelled = () => ({ text: `Order ${order.id} is cancelled.` });
-  const undo = () => store.orders.cancel(order.id, { ifMatch: etag }).then(cancelled);
-  const text = `Order ${order.id} is placed for ${name}. It waits under Orders, to be shipped or cancelled.`;
-  return { text, ...(may("orders:manage") && { undo }) };
+  const { order } = await once((attempt) => store.orders.place({ petId, reference, customer }, attempt));
+  return { text: `Order ${order.id} is placed for ${name}. It waits under Orders.` };
 }
 
 const add: Action["run"] = async (once, fields) => {
@@ -174,9 +152,7 @@ const isTooLong = (name: string): boolean => [...name].length > 255;
 const nameOf = (text: string): string =>
   isTooLong(text) ? refuse("The name has more than 255 characters.") : text || refuse("The name is missing.");
 const externalIdOf = (text: string): string | undefined =>
-  /^[!-~]{0,255}$/.test(text)
-    ? text || undefined
-    : refuse(`The externalId ${text} has blanks, or letters beyond ASCII.`);
+  /^[!-~]{0,255}$/.test(text) ? text || undefined : refuse(`The externalId ${text} is not visible ASCII alone.`);
 /** Nothing is what the service takes for it: a new animal is available, and an old one stays. */
 function statusOf(text: string): Status | undefined {
   const status = STATUSES.find((known) => known === text.toLowerCase());

@@ -1,11 +1,10 @@
 // The feed: what happened, the newest first, and what happens now. Other views read it too.
 import { html, nothing } from "lit-html";
 import type { EventType, PetStoreError, PetStoreEvent } from "../../client/src/index.ts";
-import { addressOf, asks, button, choice, fail, filters, time, update } from "./page.ts";
+import { addressOf, asks, button, choice, filters, time, update } from "./page.ts";
 import { may, store } from "./session.ts";
 import { AT_ONCE, listOf, type View } from "./table.ts";
 
-/** Each type in words. */
 export const WORDS: Record<EventType, string> = {
   "pet.created": "Animal added",
   "pet.updated": "Animal changed",
@@ -19,33 +18,27 @@ export const WORDS: Record<EventType, string> = {
   "order.updated": "Order changed",
 };
 export const wordsOf = (type: string): string => WORDS[type as EventType] ?? type;
-/** Requests that a view makes for the past, until somebody reads on. */
 const MAX_REQUESTS = 50;
-
 /** What was read without a gap, from the oldest event on, each event with the place before its page. */
 export let past: (PetStoreEvent & { before: string | undefined })[] = [];
 /** How far that is, whether it is the end, and the reading that goes on. */
-let place: string | undefined;
+let [place, reading]: [string?, Promise<void>?] = [];
 export let isAll = false;
-let reading: Promise<void> | undefined;
 /** What happened since the page was opened. It stands behind a gap until the past is read to its end. */
 const present: PetStoreEvent[] = [];
+const begun = Promise.withResolvers<void>();
 let [shown, newest] = [AT_ONCE, ""];
-
 /** It has the events that the key may read. */
 export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
-
-/** What was read, each event once, by its id. */
 export const allRead = () => new Map([...past, ...present].map((event) => [event.id, event]));
 
 export const feed: View = {
   title: "Feed",
   isAllowed: mayReadFeed,
-  async open(signal) {
+  async open() {
     [shown, newest] = [AT_ONCE, ""];
     // The present end comes first, so that nothing is missed between it and the past.
-    const { cursor } = await store.events.list({ cursor: "latest", signal });
-    follow(cursor, signal).catch(fail);
+    await begun.promise;
     await readFeed();
   },
   view() {
@@ -53,8 +46,7 @@ export const feed: View = {
     const empty = reading ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
     const more = async () => void (shown += AT_ONCE);
     const last = past.at(-1);
-    return html`
-      ${filters("Number of an animal", "animal", choice("Type", "type", [["", "all"], ...Object.entries(WORDS)]))}
+    return html`${filters("Number of an animal", "animal", choice("Type", "type", [["", "all"], ...Object.entries(WORDS)]))}
       <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
       ${listOf(events.slice(0, shown), rowOf, empty)} ${events.length > shown ? button("more", `Show ${AT_ONCE} more`, more) : nothing}
       ${reading || isAll ? nothing : html`<p><b>This is not all</b>: the feed is read up to ${last ? time(last.timestamp) : "no event yet"}. ${button("read-on", "Read on", () => readFeed())}</p>`}`;
@@ -62,12 +54,8 @@ export const feed: View = {
 };
 
 /** Reads on in the past, for some requests or to its end, once at a time. */
-export const readFeed = (requests = MAX_REQUESTS): Promise<void> =>
-  (reading ??= readOn(requests).finally(() => {
-    reading = undefined;
-    update();
-  }));
-
+export const readFeed = (requests = MAX_REQUESTS) =>
+  (reading ??= readOn(requests).finally(() => (reading = undefined)));
 async function readOn(requests: number): Promise<void> {
   isAll = false;
   for (let request = 0; !isAll && request < requests; request++) {
@@ -83,12 +71,15 @@ async function readOn(requests: number): Promise<void> {
   }
 }
 
-async function follow(cursor: string, signal: AbortSignal): Promise<void> {
-  const milliseconds = () => (document.hidden ? 30_000 : 2_000);
-  for await (const { events } of store.events.follow({ cursor, signal, idle: milliseconds, onReset: () => {} })) {
+/** Tells when something happened, as long as the page is open: over a socket, or by requests where none opens. */
+export async function watch(tell: () => void): Promise<void> {
+  const idle = () => (document.hidden ? 30_000 : 2_000);
+  const onReset = () => (begun.resolve(), tell());
+  for await (const { events } of store.events.follow({ cursor: "latest", idle, onReset })) {
     present.push(...events);
     newest = events.filter(isWanted).map(textOf).at(-1) ?? newest;
     update();
+    tell();
   }
 }
 
@@ -102,7 +93,7 @@ function isWanted(event: PetStoreEvent): boolean {
   return ["", event.type].includes(type) && (animal === "" || String(animalOf(event)) === animal);
 }
 
-/** What an event says: "Order placed: order 12, animal 17, placed". */
+/** "Order placed: order 12, animal 17, placed". */
 export function textOf({ type, data }: PetStoreEvent): string {
   const { id, petId, categoryId, reference, customer, name, status } = data as Record<string, bigint | string>;
   const of = type.startsWith("pet.") ? "animal" : type.split(".")[0];
@@ -113,8 +104,6 @@ export function textOf({ type, data }: PetStoreEvent): string {
 
 function rowOf(event: PetStoreEvent) {
   const animal = animalOf(event);
-  const link = html`<a href=${addressOf("feed", { animal })} aria-label="History of animal ${animal}">History</a>`;
-  return html`<li>
-    <div>${textOf(event)} ${animal === undefined || asks("animal") !== "" ? nothing : link}<p>${time(event.timestamp)} · version ${event.version} · <code>${event.id}</code></p></div>
-  </li>`;
+  return html`<li><div>${textOf(event)} ${animal === undefined || asks("animal") !== "" ? nothing : html`<a href=${addressOf("feed", { animal })} aria-label="History of animal ${animal}">History</a>`}
+    <p>${time(event.timestamp)} · version ${event.version} · <code>${event.id}</code></p></div></li>`;
 }

@@ -1,21 +1,18 @@
 // Many animals from a CSV file (RFC 4180): what is refused first, then the progress.
 import { html, nothing } from "lit-html";
-import { type NewPet, PetStoreError } from "../../client/src/index.ts";
+import { type ImportedPet, type NewPet, PetStoreError, type UpsertedAnimal } from "../../client/src/index.ts";
 import { animalOf, COLUMNS, fetchCategories } from "./animals.ts";
-import { act, counted, type Ended, type Fields, field, refuse, time, update } from "./page.ts";
+import { act, counted, type Ended, type Fields, refuse, sendAllowed, time, update } from "./page.ts";
 import { isUnanswered, once, store } from "./session.ts";
 
-const MAX_BYTES = 20 * 2 ** 20;
-const [MAX_ROWS, MAX_COLUMNS] = [100_000, 1_000];
+const [MAX_BYTES, MAX_ROWS] = [20 * 2 ** 20, 100_000];
 const [SHOWN, MAX_SHOWN] = [5, 100];
 /** With the digest of a file: when this browser added it. */
 const IMPORTED = "petstore-import-";
 /** A large file reaches the rate limit, which passes within a minute. */
 const RETRY = { longestRetryAfter: 60_000, totalTime: 600_000 };
-
 /** What can be added, and what not. */
 let file: Awaited<ReturnType<typeof check>> | undefined;
-/** How many of them, while they are added. */
 let created: number | undefined;
 // With the tab, the key of the attempt would be lost.
 addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
@@ -27,15 +24,14 @@ export function importFields(): unknown {
       file = files?.[0] && (await check(files[0]));
       return file && { text: `${counted(file.animals.length, "animal")}, ${counted(file.refused.length, "bad row")}.` };
     });
-  const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`;
-  const hint = html`Its first row is <code>${COLUMNS.join()}</code>. The last two may be left out. With an externalId, the animals that the shop has are changed. Without one, they are added again.`;
-  return [field("CSV file", input, hint), file ? preview(file) : nothing];
+  return html`<label>CSV file<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />
+    <small>Its first row is <code>${COLUMNS.join()}</code>. The last two may be missing. With externalId, animals that are there are changed. Without, they are added again.</small></label>${file ? preview(file) : nothing}`;
 }
 
-function preview({ name, before, animals, refused, ignored }: NonNullable<typeof file>): unknown {
+function preview({ name, before, isKeyed, animals, refused, ignored }: NonNullable<typeof file>): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
-  return html`<p>${name}: <b>${counted(animals.length, "animal")}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
-    ${before ? html`<p class="error">This browser added this file before, ${time(before)}. Its animals would be there twice. </p>` : nothing}
+  return html`<p>${name}: <b>${counted(animals.length, "animal")}</b> can be added${isKeyed ? " or changed" : ""}: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
+    ${before ? html`<p class="error">This browser added this file before, ${time(before)}. Its animals would be there twice. A column externalId prevents that.</p>` : nothing}
     ${ignored.length > 0 ? html`<p>Nobody reads these columns: <b>${ignored.join(", ")}</b></p>` : nothing}
     <p><b>${counted(refused.length, "row")}</b> cannot be added.</p> <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map((reason) => html`<li>${reason}</li>`)}</ul>
     ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}`;
@@ -53,7 +49,7 @@ async function check(chosen: File) {
   const plain = titles.map((title) => title.toLowerCase().replaceAll(/(?<=category)[ _]?id$|[ _]/g, ""));
   const places = COLUMNS.map((column) => [column, plain.indexOf(column.toLowerCase())] as const);
   const [isNamed, isSorted, , isKeyed] = places.map(([, place]) => place >= 0);
-  if (!isNamed || !isSorted) refuse("The first row has to name the columns: at least name and category.");
+  if (!isNamed || !isSorted) refuse("The first row has to name the columns name and category.");
   const [animals, refused, ids]: [NewPet[], string[], Set<unknown>] = [[], [], new Set()];
   let number = 1;
   for (const row of rows) {
@@ -63,7 +59,7 @@ async function check(chosen: File) {
       const cells = Object.fromEntries(places.map(([column, place]) => [column, row[place] ?? ""]));
       const animal = animalOf(cells as Fields);
       if (isKeyed && (!animal.externalId || ids.size === ids.add(animal.externalId).size))
-        refuse("The externalId is missing, or that of an earlier row.");
+        refuse("The externalId is missing, or of an earlier row.");
       animals.push(animal);
     } catch (error) {
       refused.push(`Row ${number}: ${(error as Error).message}`);
@@ -75,10 +71,7 @@ async function check(chosen: File) {
   return { name: chosen.name, digest, before, isKeyed, animals, refused, ignored };
 }
 
-/**
- * The rows of a file, as spreadsheets count them. Those of some countries separate by semicolons. A first line `sep=;` is Excel's, which
- * does not show it. Blanks may stand beside quotation marks. Takes linear time, and no stack.
- */
+/** The rows of a file, as spreadsheets write them: Excel does not show its first line `sep=;`. Takes linear time, and no stack. */
 function* rowsOf(csv: string): Generator<string[], undefined> {
   const [line = "", named] = /^"?sep=([^\w" \r\n])"?(?:\r?\n|\r)/i.exec(csv) ?? [];
   const separator = named ?? /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
@@ -95,8 +88,7 @@ function* rowsOf(csv: string): Generator<string[], undefined> {
     const { 0: end, index } = delimiter.exec(csv) as RegExpExecArray;
     const [quoted, plain] = [csv.slice(start + 1, close), csv.slice(close + 1, index).trim()];
     if (isQuoted && (close < 0 || plain)) refuse(`Row ${number} has a quotation mark in the wrong place.`);
-    if (row.push(isQuoted ? quoted.replaceAll('""', '"').trim() : plain) > MAX_COLUMNS)
-      refuse(`Row ${number} has more than ${MAX_COLUMNS} columns.`);
+    row.push(isQuoted ? quoted.replaceAll('""', '"').trim() : plain);
     at = index + end.length;
     if (end === separator) continue;
     yield row;
@@ -105,15 +97,33 @@ function* rowsOf(csv: string): Generator<string[], undefined> {
   yield row;
 }
 
-/** Adds every animal once: without an answer, another try of the same file goes on where this one ended. */
 export async function addAll(): Promise<Ended> {
   if (!file?.animals.length) return refuse("Choose a file with animals first.");
-  const { animals, digest } = file;
-  const onProgress = (progress: { created: number }) => {
-    ({ created } = progress);
+  created = 0;
+  return (file.isKeyed ? upsertAll(file) : createAll(file)).finally(() => (created = undefined));
+}
+
+/** Makes animals what the file says. It may run again. */
+async function upsertAll({ animals }: NonNullable<typeof file>): Promise<Ended> {
+  const [results, refused]: [Record<string, number>, string[]] = [{}, []];
+  const onProgress = ({ animals }: { animals: UpsertedAnimal[] }) => {
+    for (const { result } of animals) results[result] = (results[result] ?? 0) + 1;
+    created = (created ?? 0) + animals.length;
     update();
   };
-  created = 0;
+  const send = (left: NewPet[]) => store.pets.upsertMany(left as ImportedPet[], { retry: RETRY, onProgress });
+  await sendAllowed(animals, send, ({ externalId }, why) => refused.push(`${externalId}: ${why}`));
+  file = undefined;
+  const { created: added = 0, updated = 0, unchanged = 0 } = results;
+  const done = added + updated ? `${counted(added, "animal")} added, ${updated} changed` : "Nothing changed";
+  const text = `${done}, ${unchanged} as before, ${refused.length} refused. ${refused.slice(0, MAX_SHOWN).join(" ")}`;
+  return { text, isError: refused.length > 0 };
+}
+
+/** Adds every animal once: without an answer, another try of the same file goes on where this one ended. */
+async function createAll(of: NonNullable<typeof file>): Promise<Ended> {
+  const { animals, digest } = of;
+  const onProgress = (progress: { created: number }) => (({ created } = progress), update());
   const remember = () => localStorage.setItem(IMPORTED + digest, new Date().toISOString());
   try {
     const change = `import ${digest} ${animals.length}`;
@@ -123,12 +133,10 @@ export async function addAll(): Promise<Ended> {
     return { text: `Added ${counted(animals.length, "animal")}.` };
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
-    if (file && error instanceof PetStoreError && !isUnanswered(error)) {
-      file.animals = animals.slice(error.created ?? 0);
+    if (error instanceof PetStoreError && !isUnanswered(error)) {
+      of.animals = animals.slice(error.created ?? 0);
       if (error.created) remember();
     }
     throw error;
-  } finally {
-    created = undefined;
   }
 }

@@ -6,15 +6,11 @@ import { may, store } from "./session.ts";
 import { tableOf, type View } from "./table.ts";
 
 const [DAYS, HOUR] = [7, 3_600_000];
-/** As many orders as the page reads: 100 requests. */
 const MAX_ORDERS = 10_000;
 const STATES = { shipped: "Shipped", placed: "To ship", cancelled: "Cancelled" };
 const named = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
-
 let stock: { inventory: Inventory; age: number } | undefined;
-/** Those of the last days, the newest first. */
 let orders: Order[] = [];
-
 const dayAgo = (days: number) => midnight(dayOf(), -days);
 const meterOf = (of: string, value: number, max: number) =>
   html`<meter aria-label=${of} max=${Math.max(1, max)} value=${value}></meter>`;
@@ -41,16 +37,13 @@ export const numbers: View = {
     };
     const linkOf = (text: string, from: Date, to = from) =>
       html`<a href=${addressOf("orders", { state: "all", from: dayOf(from), to: dayOf(to) })}>${text}</a>`;
-    const days = Array.from({ length: DAYS }, (_, ago) => {
-      const start = dayAgo(ago);
-      return rowOf(linkOf(named.format(start), start), start, dayAgo(ago - 1));
-    });
+    const dayOfSales = (start: Date, ago: number) => rowOf(linkOf(named.format(start), start), start, dayAgo(ago - 1));
+    const days = Array.from({ length: DAYS }, (_, ago) => dayOfSales(dayAgo(ago), ago));
     const week = rowOf(linkOf("Last 7 days", dayAgo(DAYS - 1), dayAgo(0)), dayAgo(DAYS - 1));
     const hours = rowOf("Last 24 hours", new Date(Date.now() - 24 * HOUR));
     return html`<h2>Orders placed</h2>
       ${orders.length < MAX_ORDERS ? nothing : html`<p><b>This is not all</b>: the last ${counted(MAX_ORDERS, "order")} are counted.</p>`}
       ${tableOf(["When", "Placed", ...Object.values(STATES), "Share"], [hours, week, ...days])}
-      <p>A day shows its orders, to download or print them.</p>
       <h2>Animals</h2>${tableOf(["Status", "Animals", "Share"], statuses)}
       <p><small>${counted(total, "animal")}, counted ${stock.age} seconds ago.</small></p>`;
   },

@@ -7,23 +7,16 @@ import { type Attempt, may, store } from "./session.ts";
 import { absent, AT_ONCE, tableOf, tableView } from "./table.ts";
 
 type Row = Order & { etag: string };
-
 const STATES = { placed: "To ship", shipped: "Shipped", cancelled: "Cancelled", all: "All" };
 /** What the service takes as a customer, and as a number. */
 const [CUSTOMER, NUMBER] = [/^[!-~]{1,255}$/, /^#?(\d{1,18})$/];
-/** As many orders as a file has, so that the memory has a bound. */
 const MAX_ORDERS = 20_000;
 /** As spreadsheets read a time. */
 const moment = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 const ZONE = moment.resolvedOptions().timeZone;
 const COLUMNS = ["order", "status", `placed (${ZONE})`, `shipped (${ZONE})`, "animal", "name", "customer", "reference"];
-
 const animals = new Map<bigint, Animal>();
-
-function stateAsked(): keyof typeof STATES {
-  const state = asks("state") || (asks("from") + asks("to") ? "all" : "placed");
-  return state in STATES ? (state as "all") : "placed";
-}
+const stateAsked = () => (asks("state") || (asks("from") + asks("to") ? "all" : "placed")) as keyof typeof STATES;
 
 export const orders = tableView<Row>({
   title: "Orders",
@@ -31,8 +24,11 @@ export const orders = tableView<Row>({
   isAllowed: () => may("store:read"),
   isLive: () => asks("find") === "",
   list: (signal) => asked(AT_ONCE, signal),
-  fetch: ([id = 0n]) => fetchOrder(id),
-  complete: fetchAnimals,
+  fetch: ([id = 0n]) => store.orders.get(id).then(({ order, etag }) => [{ ...order, etag }], absent),
+  async complete(rows) {
+    const id = may("pets:read") ? rows.map(({ petId }) => petId) : [];
+    for await (const animal of store.pets.list({ id })) animals.set(animal.id, animal);
+  },
   head() {
     const [find, from, to, today] = [asks("find"), asks("from"), asks("to"), dayOf()];
     const tab = (text: string, query: object, isShown: boolean) =>
@@ -46,7 +42,10 @@ export const orders = tableView<Row>({
   },
   menu: "Sell, download or print",
   above() {
-    const title = ["Orders", asks("find") || STATES[stateAsked()], asks("from"), asks("to")].filter(Boolean).join(" ");
+    const [from, to] = [asks("from"), asks("to")];
+    const title = ["Orders", asks("find") || STATES[stateAsked()], from && `from ${from}`, to && `to ${to}`]
+      .filter(Boolean)
+      .join(" ");
     const sell = async () => void (location.hash = addressOf("animals", { status: "available" }));
     return [
       { label: "Sell an animal", scopes: ["orders:place", "pets:read"], isPrimary: true, run: sell },
@@ -57,12 +56,11 @@ export const orders = tableView<Row>({
   empty() {
     if (asks("find")) return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
     if (stateAsked() !== "placed") return "There is none.";
-    return html`No order waits. Orders come from the shop's own program, or from you, who sell an animal. Is the shop new? <a href="#animals">Add its animals first</a>.`;
+    return html`No order waits. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },
   viewOf({ id, petId, status, reference, customer, createdAt, shipDate }) {
     const { name, status: now } = animals.get(petId) ?? { name: `Animal ${petId}`, status: "deleted" };
-    return html`
-      <strong>Order ${id}</strong> <span class="state ${status}">${status}</span>
+    return html`<strong>Order ${id}</strong> <span class="state ${status}">${status}</span>
       ${mayReadFeed() ? html`<a href=${addressOf("feed", { animal: petId })}>${name}</a>` : name} <small>animal ${petId}${may("pets:read") ? `, ${now}` : ""}</small>
       <p>${reference === undefined ? nothing : html`Reference <b>${reference}</b> · `}${customer === undefined ? nothing : html`Customer <a href=${addressOf("orders", { find: customer })}>${customer}</a> · `}
         placed ${time(createdAt)}${shipDate === null ? nothing : html` · shipped ${time(shipDate)}`}</p>`;
@@ -83,14 +81,6 @@ export const orders = tableView<Row>({
   },
 });
 
-const fetchOrder = (id: bigint): Promise<Row[]> =>
-  store.orders.get(id).then(({ order, etag }) => [{ ...order, etag }], absent);
-
-async function fetchAnimals(rows: Order[]): Promise<void> {
-  if (!may("pets:read")) return;
-  for await (const animal of store.pets.list({ id: rows.map(({ petId }) => petId) })) animals.set(animal.id, animal);
-}
-
 /** What the address asks for: the orders of a state, or that of a number, those with a reference, and those of a customer. */
 async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<Row>>> {
   const [text, state, from, to] = [asks("find"), stateAsked(), asks("from"), asks("to")];
@@ -101,7 +91,7 @@ async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<
   if (text === "") return listOf(state === "all" ? {} : { status: state, sort: state === "placed" ? "id" : "-id" });
   const number = NUMBER.exec(text)?.[1];
   const [order, named, own] = await Promise.all([
-    number === undefined ? [] : fetchOrder(BigInt(number)),
+    number === undefined ? [] : orders.fetch([BigInt(number)]),
     listOf({ reference: text }),
     CUSTOMER.test(text) ? listOf({ customer: text }) : undefined,
   ]);
@@ -110,9 +100,9 @@ async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<
 
 /** A row for each order that the address asks for. */
 async function sheet(): Promise<string[][]> {
-  const found = new Map<bigint, Order>();
+  const found = new Map<bigint, Row>();
   for (let part: Partial<Page<Row>> | undefined = await asked(100); part; part = await part.next?.()) {
-    await fetchAnimals(part.items ?? []);
+    await orders.complete?.(part.items ?? []);
     for (const order of part.items ?? []) found.set(order.id, order);
     if (found.size > MAX_ORDERS) refuse(`There are more than ${counted(MAX_ORDERS, "order")}. Choose fewer days.`);
   }

@@ -7,7 +7,7 @@ import { API_KEY, isUnanswered, may, type Once, once } from "./session.ts";
 /** How something ended. `undo` takes it back. */
 export type Ended = { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | undefined | void;
 export type Run = () => Promise<Ended>;
-/** What a person entered. Each form has some of them. */
+/** What a person entered, in a form that has some of them, or in a file. */
 export type Fields = Record<Column | "key" | "since" | "customer" | "reference", string>;
 export type Column = "name" | "category" | "status" | "externalId";
 
@@ -21,7 +21,7 @@ export interface Action {
   run: (once: Once, fields: Fields) => Promise<Ended>;
 }
 
-/** What is shown, what fetches it again, the name of the view, what the address asks of it, and what goes on. */
+/** What is shown, what fetches it again, the name of the view, what the address asks, and what the printer gets. */
 export const page = {
   draw: () => html``,
   reload: async () => {},
@@ -31,24 +31,17 @@ export const page = {
   /** `at` is the id of the element that asks. */
   question: undefined as { at: string; form: () => TemplateResult } | undefined,
   isRetrying: false,
-  /** What the printer gets instead of the page. */
   paper: undefined as TemplateResult | undefined,
 };
 
 export const asks = (name: string): string => page.query.get(name) ?? "";
-
-export const addressOf = (name: string, query: object): string =>
-  `#${name}?${new URLSearchParams(Object.entries(query))}`;
-
+export const addressOf = (name: string, query: object) => `#${name}?${new URLSearchParams(Object.entries(query))}`;
 const LATE = ["not_found", "precondition_failed", "order_shipped", "order_cancelled", "pet_not_available"];
-/** Whether somebody else changed it first. */
-export const isLate = (error: unknown): boolean => LATE.includes((error as PetStoreError).code);
+const isLate = (error: unknown): boolean => LATE.includes((error as PetStoreError).code);
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
-
 export const update = () => void render(page.draw(), root);
 
-/** Moves the focus to the first of the elements that is there. */
 export function focusOn(...selectors: string[]): void {
   update();
   selectors.flatMap((selector) => document.querySelector<HTMLElement>(selector) ?? [])[0]?.focus();
@@ -65,7 +58,6 @@ export async function act(name: string, run: Run): Promise<void> {
   update();
 }
 
-/** Says in words what failed. */
 export function fail(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
   const { message, code, status, requestId, retryAfter = 60, idempotencyKey } = error as PetStoreError;
@@ -82,9 +74,26 @@ export function fail(error: unknown): void {
   update();
 }
 
-/** Says in words what somebody entered wrong. */
 export function refuse(words: string): never {
   throw new Error(words);
+}
+
+type Send<Item> = (left: Item[]) => Promise<unknown>;
+type LeaveOut<Item> = (item: Item, why: string) => void;
+/** Sends the items that the service takes, and tells why not the others. It takes all of a request or none, and names the places. */
+export async function sendAllowed<Item>(all: Item[], send: Send<Item>, leaveOut: LeaveOut<Item>): Promise<void> {
+  for (let left = all; left.length > 0;) {
+    const error = await send(left)
+      .then(() => undefined)
+      .catch((error: PetStoreError) => error);
+    if (!error) return;
+    const [, places, why = ""] = /^([\d, ]+): (.*)/.exec(error.message) ?? [];
+    const { done = 0 } = error;
+    if (places === undefined) throw error;
+    const out = new Set(places.split(", ").map((place) => left[done + Number(place)]));
+    for (const item of out) if (item) leaveOut(item, isLate(error) ? "Somebody else changed it." : why);
+    left = left.slice(done).filter((item) => !out.has(item));
+  }
 }
 
 /** A button, of something that screen readers hear too. While it is at work, it keeps the focus. */
@@ -103,8 +112,8 @@ export const submit = (name: string, run: (fields: Fields) => Promise<Ended>) =>
 async function change(run: Run, of: string, show: () => Promise<void>): Promise<Ended> {
   const ended = await run().catch((error: unknown): Ended => {
     if (!isLate(error)) throw error;
-    const text = `Meanwhile, ${of || "it"} was changed by somebody else, or by your try before. You see it as it is now.`;
-    return { text: `${text} Nothing more was changed.`, isError: true };
+    const text = `Meanwhile, ${of || "it"} was changed by somebody else, or by your try before.`;
+    return { text: `${text} You see it as it is now.`, isError: true };
   });
   // What was done is done, and its notice comes last. The service refuses a change of a version that is out of date.
   await show().catch(fail);
@@ -113,28 +122,24 @@ async function change(run: Run, of: string, show: () => Promise<void>): Promise<
 }
 
 export const isAllowed = ({ scopes = [] }: Action): boolean => scopes.every(may);
-
 /** The buttons of the element `at`, or what one of them asks. A question that failed stays. */
 export function actionsOf(at: string, of: string, actions: Action[], show: () => Promise<void>, version = "") {
   if (page.question?.at === at) return page.question.form();
   const buttons = actions.filter(isAllowed).map(({ label, isPrimary, question, fields, run }) => {
     const from = `${at}-${label.toLowerCase().replaceAll(" ", "-")}`;
-    const attempt = (entered = {} as Fields) =>
-      change(() => run((send) => once(`${from} ${version} ${JSON.stringify(entered)}`, send), entered), of, show);
     const close = async () => {
       page.question = undefined;
       focusOn(`#${from}`, `#${at}`, "#title");
     };
-    const send = submit(from, async (entered) => {
-      const ended = await attempt(entered);
+    const attempt = async (entered = {} as Fields) => {
+      const name = `${from} ${version} ${JSON.stringify(entered)}`;
+      const ended = await change(() => run((send) => once(name, send), entered), of, show);
       if (page.question?.form === form) await close();
       return ended;
-    });
-    const escape = ({ key }: KeyboardEvent) => key === "Escape" && close();
-    const form = () => html`<form class="question" aria-label="${label} ${of}" @submit=${send} @keydown=${escape}>
-      ${question ? html`<p>${question}</p>` : nothing} ${fields?.()}
-      <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}
-    </form>`;
+    };
+    const form =
+      () => html`<form class="question" aria-label="${label} ${of}" @submit=${submit(from, attempt)} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && close()}>${question ? html`<p>${question}</p>` : nothing} ${fields?.()}
+      <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}</form>`;
     const ask = async () => {
       page.question = { at, form };
       focusOn(".question :is(input, select, #confirm)");
@@ -144,37 +149,23 @@ export function actionsOf(at: string, of: string, actions: Action[], show: () =>
   return buttons.length === 0 ? nothing : html`<div class="actions">${buttons}</div>`;
 }
 
-export const field = (label: string, input: TemplateResult, hint: unknown = ""): TemplateResult =>
-  html`<label><span>${label}</span>${input}<small>${hint}</small></label>`;
-
-type Input = { value?: unknown; type?: string; isRequired?: boolean; list?: string };
-
-export function input(label: string, name: string, { value, type = "text", isRequired, list }: Input = {}) {
-  const box = html`<input type=${type} name=${name} list=${list ?? nothing} ?required=${isRequired} maxlength="255" .value=${`${value ?? ""}`} />`;
-  return field(label, box);
-}
-
+type Input = { value?: string | bigint | undefined; type?: string; isRequired?: boolean; list?: string };
+export const input = (label: string, name: string, { value = "", type = "text", isRequired, list }: Input = {}) =>
+  html`<label>${label}<input type=${type} name=${name} list=${list ?? nothing} ?required=${isRequired} maxlength="255" .value=${String(value)} /></label>`;
 /** @param options values, each with its text. */
-export function choice(label: string, name: string, options: string[][], chosen = asks(name)): TemplateResult {
-  const optionOf = ([value, text]: string[]) =>
-    html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
-  return field(label, html`<select name=${name}>${options.map(optionOf)}</select>`);
-}
+export const choice = (label: string, name: string, options: string[][], chosen = asks(name)): TemplateResult =>
+  html`<label>${label}<select name=${name}>${options.map(([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`)}</select></label>`;
 
 /** A search, and what else narrows a list as soon as it is chosen. The address keeps what they ask for. */
 export function filters(label: string, name: string, others: unknown): TemplateResult {
-  const find = submit("find", async (fields) => {
-    location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
-  });
+  const asked = (fields: Fields) => addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
+  const find = submit("find", async (fields) => void (location.hash = asked(fields)));
   const choose = ({ target }: { target: HTMLInputElement }) => target.type !== "search" && target.form?.requestSubmit();
-  return html`<form class="fields" role="search" @submit=${find} @change=${choose}>
-    ${input(label, name, { type: "search", value: asks(name) })}<button class="primary">Find</button>${others}
-  </form>`;
+  return html`<form class="fields" role="search" @submit=${find} @change=${choose}>${input(label, name, { type: "search", value: asks(name) })}<button class="primary">Find</button>${others}</form>`;
 }
 
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 const date = new Intl.DateTimeFormat("sv-SE");
-
 /** A time, or a day as 2026-11-28, or when a day begins some days later: all where the browser is. */
 export const time = (at: string): TemplateResult => html`<time datetime=${at}>${exact.format(new Date(at))}</time>`;
 export const dayOf = (time?: Date): string => date.format(time);
@@ -184,6 +175,4 @@ export function midnight(day = dayOf(), later = 0): Date {
   return start;
 }
 
-/** "1 order", "2 orders". */
-export const counted = (count: number, of: string): string =>
-  `${count.toLocaleString("en")} ${of}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, of: string) => `${count.toLocaleString("en")} ${of}${count === 1 ? "" : "s"}`;

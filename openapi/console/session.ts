@@ -5,7 +5,6 @@ import { hasScope, type Scope } from "../../src/auth/scopes.ts";
 export const API_KEY = "petstore-console-key";
 /** What the service refuses before it looks at the request. An attempt before may have made the change. */
 const UNANSWERED = new Set([401, 403, 408, 429]);
-/** What the console does with each scope. */
 const USES = [
   ["store:read", "see orders and numbers"],
   ["pets:read", "see animals"],
@@ -21,7 +20,7 @@ export let key: Key | undefined;
 export let store: ReturnType<PetStore["session"]>;
 export const may = (scope: Scope): boolean => key !== undefined && hasScope(key.scopes, scope);
 
-/** Names the scopes that the key lacks, in a sentence. Empty without one. */
+/** Names the scopes that the key lacks. Empty without one. */
 export function lacks(): string {
   const missing = USES.filter(([scope]) => !may(scope)).map(([scope, use]) => `${use} (${scope})`);
   return missing.length ? `This key may not ${missing.join(", ")}. Whoever gave it to you can give another.` : "";
@@ -39,18 +38,14 @@ export async function signIn(apiKey: string, onAttempt: PetStoreOptions["onAttem
 export type Attempt = Required<Pick<CreateOptions, "idempotencyKey" | "firstUsed">>;
 export type Once = <Result>(run: (attempt: Attempt) => Promise<Result>) => Promise<Result>;
 
-/**
- * Makes a change, which is named with everything that it sends, once: until it is answered, each further try has the same
- * `Idempotency-Key`, also after a reload.
- */
+/** Makes a change once, by the name of all that it sends: until an answer, each try has the same key, also after a reload. */
 export async function once<Result>(change: string, run: (attempt: Attempt) => Promise<Result>): Promise<Result> {
   const fresh = { by: key?.id, idempotencyKey: crypto.randomUUID(), firstUsed: new Date() };
   const kept = sessionStorage.getItem(change) ?? JSON.stringify(fresh);
   const { by, idempotencyKey, firstUsed } = JSON.parse(kept);
   try {
     // The service keeps the attempts of each key apart.
-    if (by !== key?.id)
-      throw new Error("This was tried with another key, without an answer. Look whether it was done.");
+    if (by !== key?.id) throw new Error("This was tried with another key, without an answer. Was it done?");
     sessionStorage.setItem(change, kept);
     const result = await run({ idempotencyKey, firstUsed: new Date(firstUsed) });
     sessionStorage.removeItem(change);

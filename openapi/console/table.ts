@@ -4,7 +4,6 @@ import { repeat } from "lit-html/directives/repeat.js";
 import type { Page, PetStoreError } from "../../client/src/index.ts";
 import { type Action, actionsOf, button, counted, isAllowed, page, update } from "./page.ts";
 
-/** As many rows as a list has at first, and as its button adds. */
 export const AT_ONCE = 50;
 const isPhone = matchMedia("(max-width: 40rem)").matches;
 
@@ -15,14 +14,13 @@ export interface View {
   /** Fetches what the address asks for. The signal ends when it is opened again, or another view is. */
   open(signal: AbortSignal): Promise<void>;
   view(): unknown;
-  /** Whether it fetches anew what it shows, as long as nobody does anything. */
+  /** Whether it fetches anew what changed, as long as nobody does anything. */
   isLive?(): boolean;
 }
 
 interface Table<Row> extends Omit<View, "open" | "view"> {
-  /** The row 17 has the id `<kind>-17`, and the name `<kind> 17` unless `nameOf` is given. */
+  /** The row 17 has the id `<kind>-17`, and the name `<kind> 17` unless it has one. */
   kind: string;
-  nameOf?(row: Row): string;
   list(signal: AbortSignal): Promise<Partial<Page<Row>>>;
   /** Those that are there. Several are asked for only where rows can be chosen. */
   fetch(ids: bigint[]): Promise<Row[]>;
@@ -33,7 +31,6 @@ interface Table<Row> extends Omit<View, "open" | "view"> {
   menu?: string;
   above?(): Action[];
   empty(): unknown;
-  /** A row, what is done with it, and what with those that are chosen. */
   viewOf(row: Row): TemplateResult;
   actions(row: Row): Action[];
   together?(rows: Row[]): Action[];
@@ -41,18 +38,16 @@ interface Table<Row> extends Omit<View, "open" | "view"> {
 
 export const listOf = <Row extends { id: unknown }>(rows: Row[], view: (row: Row) => TemplateResult, empty: unknown) =>
   html`<ul class="rows">${repeat(rows, ({ id }) => id, view)}</ul>${rows.length === 0 ? html`<p>${empty}</p>` : nothing}`;
-
 export const tableOf = (columns: string[], rows: unknown[][]): TemplateResult =>
   html`<table><thead><tr>${columns.map((name) => html`<th>${name}</th>`)}</tr></thead>
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>`;
 
-/** Nothing, for what is not there. */
 export function absent(error: PetStoreError): [] {
   if (error.code !== "not_found") throw error;
   return [];
 }
 
-export function tableView<Row extends { id: bigint; etag: string }>(table: Table<Row>) {
+export function tableView<Row extends { id: bigint; etag: string; name?: string }>(table: Table<Row>) {
   let rows: Row[] | undefined;
   let rest: Partial<Page<Row>> | undefined;
   let opened: AbortSignal;
@@ -76,36 +71,27 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
 
   const isChoosable = () => table.together?.([]).some(isAllowed);
   const isChosen = ({ id }: Row) => document.querySelector(`#choose-${id}:checked`) !== null;
-  const choose = () => {
-    // It asks about the rows that were chosen before.
-    if (page.question?.at === "chosen") page.question = undefined;
-    update();
-  };
   const chooseAll = ({ target: { checked } }: { target: HTMLInputElement }) => {
     for (const box of document.querySelectorAll(".rows [type=checkbox]")) Object.assign(box, { checked });
-    choose();
+    update();
   };
 
   function viewOf(row: Row): TemplateResult {
-    const [at, name] = [`${table.kind}-${row.id}`, table.nameOf?.(row) ?? `${table.kind} ${row.id}`];
-    const box = html`<input type="checkbox" id="choose-${row.id}" aria-label="Choose ${name}" @change=${choose} />`;
-    return html`<li id=${at} tabindex="-1">${isChoosable() ? box : nothing} <div>${table.viewOf(row)}</div>
+    const [at, name] = [`${table.kind}-${row.id}`, row.name ?? `${table.kind} ${row.id}`];
+    return html`<li id=${at} tabindex="-1">${isChoosable() ? html`<input type="checkbox" id="choose-${row.id}" aria-label="Choose ${name}" @change=${update} />` : nothing} <div>${table.viewOf(row)}</div>
       ${actionsOf(at, name, table.actions(row), refresh([row]), row.etag)}</li>`;
   }
 
   function viewOfAll(shown: Row[]) {
     const chosen = shown.filter(isChosen);
     const [above, name] = [table.above?.() ?? [], counted(chosen.length, table.kind)];
-    const together = actionsOf(
-      "chosen",
-      `for ${name}`,
-      chosen.length ? (table.together?.(chosen) ?? []) : [],
-      refresh(chosen),
-    );
-    const all = html`<label><input type="checkbox" @change=${chooseAll} /> ${chosen.length ? `${name} chosen` : "Choose all"}</label>`;
+    const actions = chosen.length ? (table.together?.(chosen) ?? []) : [];
+    // A question is about the rows that were chosen when it was asked.
+    const at = ["chosen", ...chosen.map(({ id }) => id)].join("-");
+    const together = actionsOf(at, `for ${name}`, actions, refresh(chosen));
     return html`
       ${above.some(isAllowed) ? html`<details class="menu" ?open=${!isPhone}><summary>${table.menu}</summary>${actionsOf("above", "", above, page.reload)}</details>` : nothing}
-      ${isChoosable() && shown.length ? html`<div class="chosen" id="chosen" tabindex="-1">${all} ${together}</div>` : nothing}
+      ${isChoosable() && shown.length ? html`<div class="chosen" id=${at} tabindex="-1"><label><input type="checkbox" @change=${chooseAll} /> ${chosen.length ? `${name} chosen` : "Choose all"}</label> ${together}</div>` : nothing}
       ${listOf(shown, viewOf, table.empty())}`;
   }
 

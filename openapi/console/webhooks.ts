@@ -7,12 +7,9 @@ import { type Attempt, may, store } from "./session.ts";
 import { absent, AT_ONCE, tableView } from "./table.ts";
 
 type Row = Webhook & { etag: string; state?: WebhookState; deliveries?: Delivery[] };
-
 const HOUR = 3_600_000;
 const SINCE = Object.entries({ 1: "the last hour", 24: "the last 24 hours", 168: "the last 7 days" });
 const ROTATE = "Make a new secret? For 24 hours, deliveries are signed with both. Give the new one to the receiver.";
-
-/** Those of which the deliveries are shown. */
 const opened = new Set<bigint>();
 
 export const webhooks = tableView<Row>({
@@ -22,16 +19,14 @@ export const webhooks = tableView<Row>({
   list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
   fetch: async ([id = 0n]) => store.webhooks.get(id).then(({ webhook, etag }) => [{ ...webhook, etag }], absent),
   complete: (rows) => Promise.all(rows.map(complete)),
-  empty: () =>
-    html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
+  empty: () => html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one.`,
   viewOf({ id, url, types, enabled, disabledReason, state, deliveries }) {
     const { health = "ok", pending, lastSuccessAt, nextAttemptAt, replay } = state ?? {};
     const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
     const failing = "Its receiver takes nothing. It goes on by itself when the receiver is back.";
     const word = !enabled ? "disabled" : health === "ok" ? "enabled" : "fails";
     const missing = Object.keys(WORDS).filter((type) => !types.includes(type as "pet.created"));
-    return html`
-      <strong>${url}</strong> <span class="state ${word}">${word}</span>
+    return html`<strong>${url}</strong> <span class="state ${word}">${word}</span>
       <p>${enabled ? "" : `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
       <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${next(nextAttemptAt)}${replay ? " · a replay runs" : ""}</p>
       <p>Hears of: ${types.map(wordsOf).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map(wordsOf).join(", ")}.`}</p>
@@ -40,7 +35,6 @@ export const webhooks = tableView<Row>({
   actions(row) {
     const { id, enabled } = row;
     const toggle = async () => void (opened.delete(id) || opened.add(id));
-    const shown = async () => ({ text: `The secret is ${await store.webhooks.secret(id)}` });
     const rotate = async () => ({ text: `The new secret is ${await store.webhooks.rotateSecret(id)}` });
     const again: Action["run"] = (_, { since }) => replay(id, Number(since));
     const fields = () => choice("Deliver again what happened in", "since", SINCE);
@@ -49,7 +43,7 @@ export const webhooks = tableView<Row>({
       { label: "Test", run: () => test(id) },
       ...(mayReadFeed() ? [{ label: "Replay", fields, run: again }] : []),
       { label: enabled ? "Disable" : "Enable", run: (once) => once((attempt) => enable(row, !enabled, attempt)) },
-      { label: "Show secret", run: shown },
+      { label: "Show secret", run: async () => ({ text: `The secret is ${await store.webhooks.secret(id)}` }) },
       { label: "Rotate secret", question: ROTATE, run: rotate },
     ];
   },
@@ -82,8 +76,10 @@ async function test(id: bigint): Promise<Ended> {
   const { response = 0, error, milliseconds } = await store.webhooks.test(id);
   const isError = response < 200 || response > 299;
   const answer = response === 0 ? `gave no answer (${error})` : `answered ${response}`;
-  const meaning = isError ? "A delivery would fail too." : "That is a success.";
-  return { text: `The receiver ${answer} after ${milliseconds} ms. ${meaning}`, isError };
+  return {
+    text: `The receiver ${answer} after ${milliseconds} ms.${isError ? " A delivery would fail too." : ""}`,
+    isError,
+  };
 }
 
 async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: Attempt): Promise<Ended> {
@@ -96,12 +92,12 @@ async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: At
 async function replay(id: bigint, hours: number): Promise<Ended> {
   await readFeed();
   const first = past.find(({ timestamp }) => Date.parse(timestamp) >= Date.now() - hours * HOUR);
-  const unread = "The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.";
+  const unread = "The feed is long, and not read up to then. Try again to read on.";
   if (!first) throw new Error(isAll ? "Nothing happened since then." : unread);
   // The feed has no place before its oldest event.
   await store.webhooks.replay(id, first.before ?? (await store.events.list({ limit: 1 })).cursor);
   const undo = () => store.webhooks.stopReplay(id).then(() => ({ text: "The replay is stopped." }));
-  const except = first === past[0] ? " The oldest event of the feed cannot come again." : "";
+  const except = first === past[0] ? " The oldest event cannot come again." : "";
   const text = `Webhook ${id} delivers again what it had passed, and up to 100 events from before.${except}`;
   return { text: `${text} The receiver may get an event twice.`, undo };
 }
