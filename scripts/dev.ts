@@ -20,11 +20,19 @@ const USAGE = `Usage: npm run dev -- [--port <number>] [--ip <address>] [--persi
 const DEFAULT_PORT = 8787;
 const LAST_PORT = DEFAULT_PORT + 20;
 
+/** Milliseconds between two looks whether the parent is still there. */
+const PARENT_MILLISECONDS = 500;
+
 // Exits explicitly, because a signal alone would skip the "exit" event, whose listeners end workerd and remove the file of this
 // process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
 }
+
+// npm passes on a signal to this process, because `exec` leaves no shell between them. A killed npm passes on nothing, and nothing else tells
+// of its end.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || process.exit(128 + constants.signals.SIGHUP), PARENT_MILLISECONDS).unref();
 
 const { ip, port, state } = readOptions();
 if (port !== undefined && port !== 0 && (await getPort({ port })) !== port) {

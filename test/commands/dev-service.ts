@@ -10,9 +10,15 @@ export interface DevService {
   key: string;
 }
 
-/** Starts `npm run dev` on a free port, and waits for the last line of its welcome. */
-export async function startDev(state: string): Promise<DevService> {
-  const child = spawnDev("--port", "0", "--persist-to", state);
+/**
+ * Starts `npm run dev` on a free port, and waits for the last line of its welcome.
+ *
+ * @param child what starts it, unless it starts without npm.
+ */
+export async function startDev(
+  state: string,
+  child = spawnDev("--port", "0", "--persist-to", state),
+): Promise<DevService> {
   let output = "";
   child.stderr?.on("data", (text: Buffer) => {
     output += text.toString();

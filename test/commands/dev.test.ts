@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -135,6 +135,23 @@ test(
     expect(next.output).not.toContain("Another npm run dev");
     expect(readdirSync(join(state, "dev"))).toHaveLength(1);
     expect(await listNames(next)).toContain("Otto the Otter");
+  },
+  TIMEOUT,
+);
+
+test.each(["SIGTERM", "SIGKILL"] as const)(
+  "ends with npm, after %s",
+  async (signal) => {
+    const npm = spawn("npm", ["run", "dev", "--", "--port", "0", "--persist-to", state], { detached: true });
+    started.push(npm);
+    const { base } = await startDev(state, npm);
+    npm.kill(signal);
+    const isServing = () =>
+      fetch(base).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(isServing, { timeout: 20_000 }).toBe(false);
   },
   TIMEOUT,
 );
