@@ -81,6 +81,21 @@ describe("a feed that lost the place", () => {
     expect(resets()).toHaveLength(1);
   });
 
+  test("is noticed after a crash beside an attempt that hangs, also when only what came behind it is gone", async () => {
+    const { hook } = await hookWith(...events(3));
+    respond(({ resource }) => (resource === 1 ? new Promise(() => {}) : 204));
+    void hook.run().catch(() => {});
+    await vi.waitFor(() => expect(received).toHaveLength(3));
+    // It records what it knows.
+    await hook.deliveries();
+    await abortAllDurableObjects();
+    await forgetNewest(1);
+    respond(() => 204);
+    await addEvents([4]);
+    await hook.run();
+    expect(resets()).toHaveLength(1);
+  });
+
   test("is noticed after a replay too, when only the highest place is gone", async () => {
     const hook = await addHook();
     const before = (await placeOf(hook)) ?? "";

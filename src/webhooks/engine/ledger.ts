@@ -1,7 +1,7 @@
 import type { Configuration } from "./database.ts";
 import { isOfOutage, isSuspect } from "./due.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
-import { MAX_AHEAD, type NewEvent, Reader } from "./reader.ts";
+import { type NewEvent, Reader } from "./reader.ts";
 import { newSecret, type Secrets } from "./signing.ts";
 import { type Happening, next } from "./state.ts";
 import type { Finished, Progress } from "./progress.ts";
@@ -48,7 +48,7 @@ export class Ledger {
   constructor(store: Store, progress: Progress) {
     [this.#store, this.progress, this.#secrets] = [store, progress, store.secrets()];
     this.queue = store.queue();
-    this.main = new Reader(progress.place);
+    this.main = new Reader(progress.place, undefined, progress.highest);
     this.replay = progress.replay === null ? undefined : new Reader(progress.replay.place, progress.replay.end);
   }
 
@@ -173,14 +173,10 @@ export class Ledger {
     this.#isChanged = true;
   }
 
-  /**
-   * Records everything in one transaction.
-   *
-   * @param mostAhead events that have finished and are not recorded, because an earlier one has not. Only memory has them.
-   */
-  record(now: number, mostAhead = MAX_AHEAD): void {
+  /** Records everything in one transaction. */
+  record(now: number): void {
     for (const reader of this.readers) {
-      for (const event of reader.stragglers(mostAhead)) {
+      for (const event of reader.stragglers()) {
         this.put(newRow(event, reader.isReplay, now), event.body);
         reader.set(event.place, "done");
       }
@@ -191,7 +187,8 @@ export class Ledger {
     const replay = this.replay?.hasEnded === false ? { place: this.replay.place, end: this.replay.end ?? "" } : null;
     const isMoved = this.main.place !== progress.place || replay?.place !== progress.replay?.place;
     if (!this.#isChanged && !isMoved && this.#changed.size + this.#lanes.size === 0) return;
-    const after: Progress = { ...progress, place: this.main.place, highest: this.main.place, replay };
+    const { place, furthest } = this.main;
+    const after: Progress = { ...progress, place, highest: furthest > place ? furthest : place, replay };
     this.#store.transaction(() => {
       for (const [key, { row, body }] of this.#changed) this.#store.change(key, row, body);
       for (const [lane, isUnordered] of this.#lanes) this.#store.setUnordered(lane, isUnordered);

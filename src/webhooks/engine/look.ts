@@ -29,7 +29,11 @@ export class Look {
     if (ledger.main.place === "" && !(await this.begin())) return "deleted";
     const { readers } = ledger;
     const asked = readers.map(({ readFrom: place }, index) => ({ place, limit: limits[index] ?? 0 }));
-    const { configuration, rows } = await this.#database.look(ledger.progress.name, asked);
+    const { furthest, readFrom } = ledger.main;
+    // Of what came before a crash, only its last place is known.
+    const isAhead = furthest > readFrom;
+    const questions = isAhead ? [...asked, { place: furthest, limit: 0 }] : asked;
+    const { configuration, rows } = await this.#database.look(ledger.progress.name, questions);
     this.at = Date.now();
     if (configuration === undefined) return "deleted";
     this.#learn(configuration);
@@ -37,7 +41,7 @@ export class Look {
     this.hasFound = false;
     // A call has moved a place meanwhile.
     if (readers.some((reader) => !ledger.readers.includes(reader))) return undefined;
-    if (rows[0]?.[0]?.place !== asked[0]?.place) return this.#reset();
+    if (rows[0]?.[0]?.place !== readFrom || (isAhead && rows.at(-1)?.[0]?.place !== furthest)) return this.#reset();
     for (const [index, reader] of readers.entries()) {
       const { limit = 0 } = asked[index] ?? {};
       if (limit > 0 && reader.take(rows[index] ?? [], limit, (key) => ledger.queue.get(key) !== undefined))

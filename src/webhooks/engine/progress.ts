@@ -7,7 +7,7 @@ export interface Progress {
   name: string;
   /** The place in the feed up to which everything is delivered, or waits. Empty before the object starts. */
   place: string;
-  /** The same, for the version before. */
+  /** The last place whose event the receiver may have. */
   highest: string;
   /** Where the replay is, and where it ends. */
   replay: { place: string; end: string } | null;

@@ -19,7 +19,7 @@ export interface Read {
 type State = "ready" | "running" | "done";
 
 /** Events that have finished behind one that has not, at most. A crash delivers them again. */
-export const MAX_AHEAD = 23;
+const MAX_AHEAD = 23;
 
 /**
  * A sliding window over the feed: what was read, in its order, until it is recorded. An event that has finished, or that waits in the
@@ -31,14 +31,17 @@ export class Reader {
   readonly end: string | undefined;
   /** Everything up to it is recorded. */
   place: string;
+  /** The last place whose event the receiver may have. After a crash, it can be ahead of what is read again. */
+  furthest: string;
   /** Everything up to it is recorded, or in the window. */
   #readTo: string;
   /** Whether the feed had more than the last read returned. */
   hasMore = true;
   readonly #window = new Map<string, { event: NewEvent; state: State }>();
 
-  constructor(place: string, end?: string) {
+  constructor(place: string, end?: string, furthest = place) {
     this.place = this.#readTo = place;
+    this.furthest = furthest > place ? furthest : place;
     this.end = end;
     this.isReplay = end !== undefined;
   }
@@ -95,7 +98,9 @@ export class Reader {
     const entry = this.#window.get(place);
     if (entry === undefined) return;
     entry.state = state;
-    if (state === "done") this.#advance();
+    if (state !== "done") return;
+    if (place > this.furthest) this.furthest = place;
+    this.#advance();
   }
 
   /** Takes out the events of every other type. Of an attempt that runs, only a success is recorded then. */
@@ -104,10 +109,10 @@ export class Reader {
     this.#advance();
   }
 
-  /** Events that the place cannot pass, when more than so many have finished behind them. They have to wait in the queue instead. */
-  stragglers(mostAhead: number): NewEvent[] {
+  /** Events that the place cannot pass, when more than `MAX_AHEAD` have finished behind them. They have to wait in the queue instead. */
+  stragglers(): NewEvent[] {
     const entries = [...this.#window.values()];
-    const isAhead = entries.filter(({ state }) => state === "done").length > mostAhead;
+    const isAhead = entries.filter(({ state }) => state === "done").length > MAX_AHEAD;
     const last = entries.findLastIndex(({ state }) => state === "done");
     return isAhead ? entries.slice(0, last).flatMap(({ event, state }) => (state === "done" ? [] : event)) : [];
   }

@@ -73,12 +73,7 @@ export class Run {
           const stop = await this.#see();
           // A call has changed something meanwhile.
           if (this.#mustLook) continue;
-          if (stop !== undefined) {
-            // The next run may be long after. A crash before it must not forget what the receiver has: it may need a reset.
-            attempts.abandon(Infinity);
-            this.#ledger.record(Date.now(), 0);
-            return stop;
-          }
+          if (stop !== undefined) return stop;
         }
         const gone = attempts.takeGone();
         if (gone !== undefined && (await this.#look.disable(gone))) this.#mustLook = true;
