@@ -35,8 +35,8 @@ export class WebhookEndpoint extends Endpoint {
     this.#hub?.message(socket, message);
   }
 
-  override webSocketClose(socket: WebSocket): void {
-    this.#hub?.closed(socket);
+  override webSocketClose(socket: WebSocket, code: number): void {
+    this.#hub?.closed(socket, code);
   }
 
   override webSocketError(socket: WebSocket): void {

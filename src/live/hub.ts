@@ -25,6 +25,8 @@ const FRESH = 1_000;
 const CHECK = 60_000;
 /** Listeners of a hub, of an API key in it, and of a customer. */
 export const MAX_LISTENERS = { hub: 2_000, key: 1_000, customer: 20 };
+/** Close codes: none was sent, none could be sent, and all is done (RFC 6455, section 7.4.1). */
+const [NONE, BROKEN, DONE] = [1005, 1006, 1000];
 /** Milliseconds without a ping, after which a socket that has sent one is gone. */
 const SILENT_FOR = 150_000;
 
@@ -90,9 +92,10 @@ export class Hub {
   async nudge(): Promise<void> {
     // Of an empty hub, it removes a row that a restore brought back. Of others, the platform may have given it up.
     await this.#setAlarm();
-    if (this.#isEmpty) return;
     const now = Date.now();
+    // Also for a listener that comes before then.
     this.#lookAfter = now + SECOND_LOOK;
+    if (this.#isEmpty) return;
     this.#plan(now);
   }
 
@@ -112,6 +115,7 @@ export class Hub {
       return Response.json({ code, message }, { status: ERRORS[code].status });
     } finally {
       this.#joining--;
+      this.#lookAgain();
     }
   }
 
@@ -218,8 +222,12 @@ export class Hub {
   #look(): Promise<void> {
     return (this.#looking ??= this.#lookNow().finally(() => {
       this.#looking = undefined;
-      if (!this.#isEmpty && this.#lookAfter > this.#lookedAt) this.#plan(this.#lookAfter);
+      this.#lookAgain();
     }));
+  }
+
+  #lookAgain(): void {
+    if (!this.#isEmpty && this.#lookAfter > this.#lookedAt) this.#plan(this.#lookAfter);
   }
 
   async #lookNow(): Promise<void> {
@@ -355,11 +363,11 @@ export class Hub {
     return result;
   }
 
-  /** Looks again and again, while isolates may not know the hub. */
+  /** Looks again and again, while isolates may not know the hub. Without a listener it waits for the next one. */
   #poll(): void {
-    if (Date.now() - this.#kept.registeredAt >= UNKNOWN_FOR || this.#isEmpty) return;
+    if (Date.now() - this.#kept.registeredAt >= UNKNOWN_FOR) return;
     setTimeout(() => {
-      this.#plan(Date.now());
+      if (!this.#isEmpty) this.#plan(Date.now());
       this.#poll();
     }, POLL);
   }
@@ -411,8 +419,14 @@ export class Hub {
     if (listener instanceof SocketListener && listener.ignore(message)) this.#end(socket, POLICY, "");
   }
 
-  closed(socket: WebSocket): void {
+  /** @param code of the client, which waits for an answer until its own limit. */
+  closed(socket: WebSocket, code = NONE): void {
     this.#listeners.delete(socket);
+    try {
+      socket.close(code === NONE || code === BROKEN ? DONE : code);
+    } catch {
+      // It is closed.
+    }
   }
 
   #logError(error: unknown): void {

@@ -99,6 +99,28 @@ describe("a socket", () => {
     expect(await two.end()).toMatchObject({ code: 1008 });
   });
 
+  test.each([
+    [4001, 4001],
+    [undefined, 1000],
+  ])("that the client closes with %s is closed with %d at once", async (code, answer) => {
+    const one = await listening({ key });
+    one.socket.close(code);
+    expect(await one.end()).toMatchObject({ code: answer });
+  });
+
+  test("hears of a change right after one that came before it", async () => {
+    const first = await listening({ key });
+    await create("/v1/pets", REX);
+    await first.heard(1);
+    first.socket.close();
+    await first.end();
+    await create("/v1/pets", REX);
+    // Within 100 milliseconds, the isolate leaves out the nudge.
+    const one = await listening({ key });
+    const id = idOf(await create("/v1/pets", REX));
+    await vi.waitFor(() => expect(one.events.map(({ data }) => data)).toContainEqual(expect.objectContaining({ id })));
+  });
+
   test("that has sent a ping, and none for 150 seconds, is gone", async () => {
     const [one, two] = [await listening({ key }), await listening({ key })];
     one.socket.send("ping");
