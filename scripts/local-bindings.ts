@@ -21,7 +21,7 @@ export async function openLocalBindings(persistTo = join(PROJECT, ".wrangler/sta
   const { name, compatibility_date, d1_databases, kv_namespaces } = config;
   const folder = mkdtempSync(join(tmpdir(), "petstore-bindings-"));
   const configPath = join(folder, "wrangler.json");
-  // Without the Durable Objects: nobody has their class here, and workerd would warn of that.
+  // Without the Durable Objects: nobody has their class here, and wrangler would warn of that.
   writeFileSync(configPath, JSON.stringify({ name, compatibility_date, d1_databases, kv_namespaces }));
   const { result, release } = await endWithThisProcess(() =>
     getPlatformProxy<LocalBindings>({
