@@ -75,7 +75,7 @@ async function readOn(requests: number): Promise<void> {
 export async function watch(tell: () => void): Promise<void> {
   const idle = () => (document.hidden ? 30_000 : 2_000);
   const onReset = () => (begun.resolve(), tell());
-  for await (const { events } of store.events.follow({ cursor: "latest", idle, onReset })) {
+  for await (const { events } of store.events.follow({ cursor: "latest", live: true, idle, onReset })) {
     present.push(...events);
     newest = events.filter(isWanted).map(textOf).at(-1) ?? newest;
     update();

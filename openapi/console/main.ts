@@ -50,7 +50,7 @@ page.reload = open;
 page.draw = () => html`
   <header class="bar"><a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}</header>
   ${noticeBar()}
-  <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page may be old, and goes on when you are back."}</p>
+  <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page goes on when you are back."}</p>
   <main id="content" tabindex="-1"><section ?hidden=${isIn()}>${isIn() ? nothing : signInForm()}</section>
     <section ?hidden=${!isIn()} aria-busy=${isOpening}><div class="title"><h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1> ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}</div>
       ${VIEWS[page.name]?.view() ?? lacks()}</section></main> ${page.paper}`;

@@ -2,7 +2,8 @@
 import { html, nothing } from "lit-html";
 import type { Animal, Order, OrderQuery, Page } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
-import { addressOf, asks, counted, dayOf, filters, input, midnight, page, refuse, time, update } from "./page.ts";
+import { addressOf, asks, counted, dayOf, filters, input } from "./page.ts";
+import { midnight, moment, page, refuse, time, update } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { absent, AT_ONCE, tableOf, tableView } from "./table.ts";
 
@@ -11,8 +12,6 @@ const STATES = { placed: "To ship", shipped: "Shipped", cancelled: "Cancelled", 
 /** What the service takes as a customer, and as a number. */
 const [CUSTOMER, NUMBER] = [/^[!-~]{1,255}$/, /^#?(\d{1,18})$/];
 const MAX_ORDERS = 20_000;
-/** As spreadsheets read a time. */
-const moment = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 const ZONE = moment.resolvedOptions().timeZone;
 const COLUMNS = ["order", "status", `placed (${ZONE})`, `shipped (${ZONE})`, "animal", "name", "customer", "reference"];
 const animals = new Map<bigint, Animal>();
@@ -54,7 +53,7 @@ export const orders = tableView<Row>({
     ];
   },
   empty() {
-    if (asks("find")) return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
+    if (asks("find")) return "Nothing found. Type the whole number, reference or customer.";
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },

@@ -45,7 +45,7 @@ export async function once<Result>(change: string, run: (attempt: Attempt) => Pr
   const { by, idempotencyKey, firstUsed } = JSON.parse(kept);
   try {
     // The service keeps the attempts of each key apart.
-    if (by !== key?.id) throw new Error("This was tried with another key, without an answer. Was it done?");
+    if (by !== key?.id) throw new Error("This was tried with another key. Look whether it was done.");
     sessionStorage.setItem(change, kept);
     const result = await run({ idempotencyKey, firstUsed: new Date(firstUsed) });
     sessionStorage.removeItem(change);

@@ -23,11 +23,11 @@ export const webhooks = tableView<Row>({
   viewOf({ id, url, types, enabled, disabledReason, state, deliveries }) {
     const { health = "ok", pending, lastSuccessAt, nextAttemptAt, replay } = state ?? {};
     const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
-    const failing = "Its receiver takes nothing. It goes on by itself when the receiver is back.";
+    const failing = "Its receiver takes nothing. It goes on when the receiver is back.";
     const word = !enabled ? "disabled" : health === "ok" ? "enabled" : "fails";
     const missing = Object.keys(WORDS).filter((type) => !types.includes(type as "pet.created"));
     return html`<strong>${url}</strong> <span class="state ${word}">${word}</span>
-      <p>${enabled ? "" : `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
+      <p>${enabled ? "" : `It delivers nothing${gone}. Enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
       <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${next(nextAttemptAt)}${replay ? " · a replay runs" : ""}</p>
       <p>Hears of: ${types.map(wordsOf).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map(wordsOf).join(", ")}.`}</p>
       ${deliveries ? deliveriesOf(id, deliveries) : nothing}`;
@@ -98,6 +98,6 @@ async function replay(id: bigint, hours: number): Promise<Ended> {
   await store.webhooks.replay(id, first.before ?? (await store.events.list({ limit: 1 })).cursor);
   const undo = () => store.webhooks.stopReplay(id).then(() => ({ text: "The replay is stopped." }));
   const except = first === past[0] ? " The oldest event cannot come again." : "";
-  const text = `Webhook ${id} delivers again what it had passed, and up to 100 events from before.${except}`;
-  return { text: `${text} The receiver may get an event twice.`, undo };
+  const text = `Webhook ${id} delivers again what it had passed.${except}`;
+  return { text: `${text} It may send an event twice.`, undo };
 }

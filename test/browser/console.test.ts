@@ -415,7 +415,10 @@ test("a file with external ids is imported again without a change, and one witho
     await page.getByText("Nobody reads these columns: price").waitFor();
   };
   const ids = Array.from({ length: 70 }, (_, index) => `${category.id}-${index}`);
-  const animals = () => store().pets.list({ categoryId: category.id }).all(1_000);
+  const animals = async () => {
+    const all = await store().pets.list({ categoryId: category.id }).all(1_000);
+    return all.filter(({ externalId }) => externalId !== undefined);
+  };
   for (const [rows, says] of [
     [ids.map((id) => `${id},`), "70 animals added, 0 changed, 0 as before, 0 refused."],
     [ids.map((id) => `${id},`), "Nothing changed, 70 as before, 0 refused."],
