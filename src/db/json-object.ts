@@ -1,4 +1,4 @@
-import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { Json } from "../exact/json.ts";
 
 /**
@@ -12,9 +12,10 @@ export function jsonObjectOf<Body extends object>(
   optional: { [field: string]: SQLWrapper } = {},
 ): SQL<Json<Body>> {
   const object = jsonObject(fields);
-  if (Object.keys(optional).length === 0) return object as SQL<Json<Body>>;
-  // A merge patch (RFC 7396) removes fields that are null.
-  return sql<Json<Body>>`json_patch(${object}, ${jsonObject(optional)})`;
+  const isAbsent = and(...Object.values(optional).map((value) => sql`${value} IS NULL`));
+  if (isAbsent === undefined) return object as SQL<Json<Body>>;
+  // A merge patch (RFC 7396) removes fields that are null. It takes longer than all else of a row, and most have none of them.
+  return sql<Json<Body>>`iif(${isAbsent}, ${object}, json_patch(${object}, ${jsonObject(optional)}))`;
 }
 
 function jsonObject(fields: object): SQL {
