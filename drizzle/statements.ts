@@ -464,7 +464,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -488,7 +488,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -538,7 +538,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -562,7 +562,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE ((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')) and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -596,7 +596,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -620,7 +620,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE (("pets"."category_id" = :categoryId and "pets"."status" = :status) and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -674,7 +674,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 DESC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE ("pets"."status" = :status and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE ("pets"."status" = :status and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,
@@ -698,7 +698,7 @@ from (WITH present(place) AS MATERIALIZED (
         ORDER BY 1 ASC LIMIT 10000 * NOT EXISTS (SELECT 1 FROM present)))
     SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) AS body, (SELECT more FROM unknown) AS more
       FROM examined CROSS JOIN (SELECT *, coalesce(folded, ' ' || lower(name)) AS text FROM pets) AS pets ON "pets"."id" = examined.id
-      WHERE ("pets"."status" = :status and (octet_length(text) > 128 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
+      WHERE ("pets"."status" = :status and (octet_length(text) > 96 OR instr(text, :word1) AND instr(text, :word2) AND instr(text, :word3) AND instr(text, :word4) AND instr(text, :word5) AND instr(text, :word6) AND instr(text, :word7) AND instr(text, :word8)
     OR EXISTS (SELECT 1 FROM pets AS unfilled INDEXED BY pets_unfolded_idx WHERE coalesce(folded_of <> iif(name GLOB '*[·ʹ-ˁʹ·Ŀŀŉẚ]*', '2', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND id = examined.id)))
     UNION ALL SELECT CAST(id AS TEXT), 0, '', 0 FROM (SELECT id FROM examined LIMIT 1 OFFSET 10000 - 1)
     LIMIT CAST(:limit AS INTEGER) + (SELECT more FROM unknown)) AS found`,

@@ -17,7 +17,7 @@ export const WINDOW = 10_000;
 /** Events after the place of the index that a search reads at most. */
 export const MAX_CHANGES = 2_000;
 /** Bytes of a fold in which SQL looks for words. */
-const MAX_BYTES = 128;
+const MAX_BYTES = 96;
 /** Longer names, and rows without a fold, that a request leaves to code at most. */
 export const MAX_UNKNOWN = 200;
 /** Characters of a word that SQL looks at, with the space before it. */

@@ -63,7 +63,7 @@ export const SMALL = { changes: 12, window: 40 };
 const SMALL_BOUNDS: Edits = [
   ["pets/search.ts", "WINDOW = 10_000", `WINDOW = ${SMALL.window}`],
   ["pets/search.ts", "MAX_CHANGES = 2_000", `MAX_CHANGES = ${SMALL.changes}`],
-  ["pets/search.ts", "MAX_BYTES = 128", "MAX_BYTES = 16"],
+  ["pets/search.ts", "MAX_BYTES = 96", "MAX_BYTES = 16"],
   ["pets/search.ts", "MAX_UNKNOWN = 200", `MAX_UNKNOWN = ${SMALL.changes}`],
   ["pets/index-names.ts", "INDEXED_AT_ONCE = 1_000", "INDEXED_AT_ONCE = 4"],
   ["pets/index-names.ts", "FEWEST = 100", "FEWEST = 6"],
