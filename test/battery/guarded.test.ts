@@ -180,7 +180,7 @@ const NEEDED: { [operation: string]: (typeof OF_CUSTOMERS)[number][] } = {
 
 describe.each(OPERATIONS)("$name with a customer token", ({ name, path, outcomes, request }) => {
   // Promise: operations-of-customers
-  test(name in NEEDED ? "works" : "is refused", async () => {
+  test("works, or is refused", async () => {
     const shop = await grantKey();
     const limiters = { CUSTOMER_RATE_LIMITER: countingLimiter(1_000), TOKEN_RATE_LIMITER: countingLimiter(1_000) };
     const send = async (scopes: readonly (typeof OF_CUSTOMERS)[number][], bindings = {}) =>
