@@ -4,6 +4,7 @@ import { Session } from "../db/session.ts";
 import type { Statement } from "../db/statement.ts";
 import { ApiError, type ErrorCode, ERRORS, toApiError } from "../errors.ts";
 import { beginAt, placeAt, selectEnd } from "../feed/place.ts";
+import { logFailure } from "../log/failure.ts";
 import { type Audience, type Item, type Page, pageOf, pagesOf, sees } from "./audience.ts";
 import { CLOSE, type Listener, POLICY, RESTART, SocketListener, StreamListener } from "./listener.ts";
 import { FULL, TOO_FAR, TOO_MANY } from "./refusals.ts";
@@ -430,9 +431,7 @@ export class Hub {
   }
 
   #logError(error: unknown): void {
-    const cause = error instanceof Error ? (error.cause ?? error) : error;
-    const { name, message, stack } = cause instanceof Error ? cause : new Error(String(cause));
-    console.error(JSON.stringify({ level: "error", hub: this.#kept.name, name, message, stack }));
+    logFailure({ hub: this.#kept.name }, error instanceof Error ? (error.cause ?? error) : error);
   }
 }
 
