@@ -63,8 +63,8 @@ export function startPage(introduction: string): Guide {
 
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
   const source = sourceOf(name);
-  const markdown = withoutMarks(readFileSync(join(ROOT, source), "utf8"));
-  return pageOf(`/docs/${name}`, title, source, markdown.replace("<!-- packages -->", packageTable()));
+  const markdown = readFileSync(join(ROOT, source), "utf8").replace("<!-- packages -->", packageTable());
+  return pageOf(`/docs/${name}`, title, source, withoutMarks(markdown));
 });
 
 function pageOf(path: string, title: string, source: string, text: string): Guide {

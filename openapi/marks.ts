@@ -1,5 +1,5 @@
-/** Comments of a page that only `npm run check:docs` reads: the ids of promises, and the items of a list that promise nothing. */
-const MARK = /\s*<!-- (?:promise: [a-z\d-]+|advice) -->/g;
+/** A comment: the id of a promise, an item that promises nothing, or the place of a part that is generated. */
+const MARK = /\s*<!-- [^>]* -->/g;
 
-/** A page without its marks, as readers get it. */
+/** A page without its comments, as readers get it. */
 export const withoutMarks = (markdown: string): string => markdown.replaceAll(MARK, "");

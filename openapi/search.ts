@@ -35,7 +35,7 @@ const WORDS: { [address: string]: string } = {
   "/docs/browsers#the-customer-of-an-order": "GDPR, personal data, privacy, erasure",
   "/docs/reference#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
   "/docs/reference#tag/store/PATCH/store/orders/{orderId}": "mark an order as shipped, ship, deliver, dispatch, fulfil",
-  "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "refund, return, undo",
+  "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "undo an order, cancel",
   "/docs/reference#tag/store/GET/store/inventory": "inventory, stock, statistics, total",
   "/docs/reference#tag/events/GET/events": "feed, stream, history, audit",
   "/docs/agents": "AI, LLM, language model, assistant, chatbot, MCP server, tools, Claude, ChatGPT, Copilot",
@@ -64,7 +64,7 @@ const WORDS: { [address: string]: string } = {
   "/docs/guarantees#order-and-pages": "paging, pagination, cursor, next page, offset, sort, Link header",
   "/docs/guarantees#preconditions": "If-None-Match, If-Match, 304, not modified, conditional request",
   "/docs/guarantees#reads-that-may-be-old": "cache, caching, max-age",
-  "/docs/keys": "authentication, authorization, auth, token, login, credentials, bearer, secret",
+  "/docs/keys": "authentication, authorization, auth, token, credentials, bearer, secret",
   "/docs/keys#a-new-key": "rotate, rotation, replace, renew, expire, revoke, leak",
   "/docs/keys#getting-a-key": "sandbox, test environment, trial",
   "/docs/keys#keeping-a-key": "API key in a browser, front end, public page",
@@ -73,6 +73,21 @@ const WORDS: { [address: string]: string } = {
   "/docs/shop": "shop front, storefront, web shop, website, frontend, checkout page",
   "/docs/imports":
     "import, upsert, synchronize, sync, external id, SKU, ERP, nightly, csv, duplicates, doubled, twice, bulk load, supplier",
+  "/docs/not-offered": "missing, unsupported, not supported, not possible, feature, limitation",
+  "/docs/not-offered#refunds-and-returns": "refund, return, money back, give back, chargeback, take back",
+  "/docs/not-offered#payments-and-prices":
+    "payment, pay, price, cost of an animal, currency, tax, VAT, discount, coupon, voucher, credit card, PayPal, Stripe",
+  "/docs/not-offered#photos-and-files":
+    "photo, picture, image, upload a file, attachment, video, description of an animal, breed, age",
+  "/docs/not-offered#logins-and-passwords":
+    "login, log in, sign in, sign up, register, user, password, forgot password, OAuth, single sign-on, SSO, Google",
+  "/docs/not-offered#undo": "undo, restore a deleted animal, undelete, trash, recycle bin, recover, revert, roll back",
+  "/docs/not-offered#addresses-carriers-and-mail":
+    "address, delivery, carrier, track a parcel, tracking number, parcel, email, send a mail, SMS, newsletter",
+  "/docs/not-offered#quantities-and-reservations":
+    "quantity, several of one kind, stock of ten, reserve, reservation, hold, expire an order",
+  "/docs/not-offered#reviews-and-recommendations":
+    "review, rating, stars, wish list, wishlist, recommendation, favourites",
   "/docs/offline": "offline, no network, mobile, phone, app, queue, sync later",
   "/docs/orders": "sell, buy, purchase, sale, checkout, cart, shop, reserve",
   "/docs/orders#the-reference-of-the-shop": "order reference, invoice, order number",

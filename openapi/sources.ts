@@ -33,6 +33,7 @@ export const GUIDES = {
   guarantees: "Guarantees",
   languages: "Other languages",
   keys: "API keys",
+  "not-offered": "Not offered",
   versioning: "Versioning",
   "whats-new": "What is new",
 };
