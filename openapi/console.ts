@@ -9,7 +9,7 @@ import { write, writeAssets } from "./public-files.ts";
 const SOURCE = join(import.meta.dirname, "console");
 const LICENSE = join(import.meta.dirname, "../node_modules/lit-html/LICENSE");
 /** Bytes of the script after gzip. */
-const BUDGET_BYTES = 26 * 1024;
+const BUDGET_BYTES = 26.25 * 1024;
 const ENVIRONMENTS = ["local", "staging", "production"];
 
 /**

@@ -60,7 +60,7 @@ export function warningsOf(headers: Headers): string[] {
 }
 
 /** The JSON, or undefined when there is none in an exact form. JSON that does not end was cut off. */
-function parse(text: string | undefined): { value?: unknown; cut?: boolean } {
+export function parse(text: string | undefined): { value?: unknown; cut?: boolean } {
   try {
     return text === undefined ? {} : { value: parseExact(text) };
   } catch (error) {

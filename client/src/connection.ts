@@ -3,6 +3,7 @@ import { exchange, limit } from "./attempt.ts";
 import { PetStoreError } from "./error.ts";
 import { stringifyExact } from "./json.ts";
 import {
+  type Attempt,
   checkApiKey,
   checkBaseUrl,
   checkHeader,
@@ -11,6 +12,8 @@ import {
   limitsOf,
   type PetStoreOptions,
   type RequestOptions,
+  RUNTIME,
+  type WebSocketClass,
 } from "./options.ts";
 import { defaultPolicy, faultOf, pauseAfter } from "./retry.ts";
 import type { operations } from "./schema.ts";
@@ -43,6 +46,12 @@ export interface Memory {
   bookmark: string | undefined;
 }
 
+/** Keeps a bookmark that is newer: bookmarks sort by age, and responses come in any order. The service refuses any other text. */
+export function remember(memory: Memory, bookmark: unknown): void {
+  const text = String(bookmark);
+  if (BOOKMARK.test(text) && text > (memory.bookmark ?? "")) memory.bookmark = text;
+}
+
 /** The keys of a request. */
 interface Keys {
   /** That of the last attempt. */
@@ -52,7 +61,7 @@ interface Keys {
 }
 
 /** Its key and its customer, to whom an `Idempotency-Key` belongs, are those of the token before. */
-const CUSTOMER_TOKEN = /^petstore_[a-z]+_t_/;
+export const CUSTOMER_TOKEN = /^petstore_[a-z]+_t_/;
 
 /**
  * Whether a call may be repeated that the service may have run. Without an `Idempotency-Key`, a second POST does its work twice, but a
@@ -108,7 +117,7 @@ export class Connection {
         // Once, and at once. The service did not run the request, so this is none of its attempts.
         // Under another API key, the same `Idempotency-Key` would make a change again whose response was lost.
         const mayDouble = lost && error.idempotencyKey !== undefined && !CUSTOMER_TOKEN.test(keys.used ?? "");
-        const mayRenew = this.#renewsKeys && keys.refused === undefined && !mayDouble;
+        const mayRenew = this.renewsKeys && keys.refused === undefined && !mayDouble;
         const renews = error.code === "unauthorized" && mayRenew;
         if (renews) keys.refused = keys.used;
         const pause = pauseAfter(attempt, error.retryAfter, limits);
@@ -119,16 +128,7 @@ export class Connection {
         if (renews && begin < deadline) retryIn = 0;
       }
       const duration = performance.now() - begin;
-      this.#options.onAttempt?.({
-        operation: call.operation,
-        url,
-        attempt,
-        duration,
-        status,
-        requestId,
-        error,
-        retryIn,
-      });
+      this.tell({ operation: call.operation, url, attempt, duration, status, requestId, error, retryIn });
       // A deletion has no value.
       if (error === undefined) return outcome as Answer;
       if (retryIn === undefined) throw error;
@@ -136,8 +136,28 @@ export class Connection {
     }
   }
 
-  get #renewsKeys(): boolean {
+  /** Whether the program has another key after one that the service refused. */
+  get renewsKeys(): boolean {
     return typeof this.#options.apiKey === "function";
+  }
+
+  /** The sockets of the program, or of the runtime. */
+  get WebSocket(): WebSocketClass | undefined {
+    return this.#options.WebSocket ?? RUNTIME.WebSocket;
+  }
+
+  addressOf(path: string): string {
+    return this.#baseUrl + path;
+  }
+
+  /** What the next request presents. */
+  async key(refused: string | undefined): Promise<string> {
+    const { apiKey } = this.#options;
+    return checkApiKey(typeof apiKey === "function" ? await apiKey(refused) : apiKey);
+  }
+
+  tell(attempt: Attempt): void {
+    this.#options.onAttempt?.(attempt);
   }
 
   /** Sends a request once. Returns its failure, unless that comes from the caller. */
@@ -152,11 +172,9 @@ export class Connection {
     try {
       const received = await limit(
         async (signal) => {
-          const { apiKey: given, fetch } = this.#options;
-          const apiKey = checkApiKey(typeof given === "function" ? await given(keys.refused) : given);
-          keys.used = apiKey;
+          const apiKey = (keys.used = await this.key(keys.refused));
           const headers = [...init.headers, ["Authorization", `Bearer ${apiKey}`] as [string, string]];
-          return { apiKey, ...(await exchange(fetch, url, { ...init, headers, signal })) };
+          return { apiKey, ...(await exchange(this.#options.fetch, url, { ...init, headers, signal })) };
         },
         time,
         call.signal,
@@ -176,7 +194,7 @@ export class Connection {
 
   #url({ path, query }: Call): string {
     const search = String(query ?? "");
-    return `${this.#baseUrl}${path}${search && `?${search}`}`;
+    return this.addressOf(`${path}${search && `?${search}`}`);
   }
 
   #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit & { headers: [string, string][] } {
@@ -195,9 +213,7 @@ export class Connection {
   }
 
   #notice({ operation }: Call, headers: Headers, memory: Memory, apiKey: string): void {
-    const bookmark = headers.get("x-d1-bookmark") ?? "";
-    // Bookmarks sort by age. The responses of concurrent requests come in any order. The service refuses any other text.
-    if (BOOKMARK.test(bookmark) && bookmark > (memory.bookmark ?? "")) memory.bookmark = bookmark;
+    remember(memory, headers.get("x-d1-bookmark"));
     const sunset = headers.get("Sunset");
     if (sunset === null || this.#reported.has(operation)) return;
     this.#reported.add(operation);

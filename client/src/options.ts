@@ -30,6 +30,16 @@ export interface Attempt {
   retryIn: number | undefined;
 }
 
+/** The part of a WebSocket that the client uses. That of every runtime fits, and that of the package `ws`. */
+export type WebSocketClass = new (
+  url: string,
+  protocols: string[],
+) => {
+  addEventListener(type: "message" | "close" | "error", listener: (event: never) => void): void;
+  send(text: string): void;
+  close(): void;
+};
+
 /** Options of every request. */
 export interface RequestOptions {
   /** Ends the request. It then rejects with the reason of the signal. */
@@ -58,6 +68,8 @@ export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
   userAgent?: string | undefined;
   /** Sends the requests, and ends them with their signal. The `fetch` of the runtime unless given. */
   fetch?: Fetch | undefined;
+  /** Makes the sockets of a feed that is `live`. The WebSocket of the runtime unless given: Node.js 20 has none. */
+  WebSocket?: WebSocketClass | undefined;
   /** Is told every attempt of every request. */
   onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** Is told each deprecated operation once, at its first use. */
@@ -65,7 +77,11 @@ export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
 }
 
 /** Parts of some runtimes. */
-export const RUNTIME = globalThis as object as { location?: URL; navigator?: { userAgent?: string } };
+export const RUNTIME = globalThis as object as {
+  location?: URL;
+  navigator?: { userAgent?: string };
+  WebSocket?: WebSocketClass;
+};
 
 export const isBrowser = (): boolean => RUNTIME.navigator?.userAgent?.startsWith("Mozilla") ?? false;
 

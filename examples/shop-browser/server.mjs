@@ -34,10 +34,11 @@ const CLIENT = dirname(fileURLToPath(import.meta.resolve("@petstore/client")));
 const read = (/** @type {string} */ file, folder = import.meta.dirname) => readFileSync(join(folder, file), "utf8");
 const page = read("index.html").replace("BASE", BASE);
 const [, map = ""] = /<script type="importmap">(.*?)<\/script>/s.exec(page) ?? [];
+const API = new URL(BASE).origin;
 const HEADERS = {
   "Cache-Control": "no-store",
-  // Nothing but the files of the shop runs, and only the shop and the API get requests.
-  "Content-Security-Policy": `default-src 'none'; script-src 'self' 'sha256-${sha256(map).digest("base64")}'; style-src 'self'; img-src data:; connect-src 'self' ${new URL(BASE).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  // Nothing but the files of the shop runs, and only the shop and the API get requests and sockets.
+  "Content-Security-Policy": `default-src 'none'; script-src 'self' 'sha256-${sha256(map).digest("base64")}'; style-src 'self'; img-src data:; connect-src 'self' ${API} ${API.replace("http", "ws")}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "X-Content-Type-Options": "nosniff",
 };
 

@@ -1,4 +1,5 @@
-// The page of the shop: visitors search, order, and see and cancel their own orders. It asks the API itself, as the customer in its token.
+// The page of the shop: visitors search, order, and see and cancel their own orders, and see at once what others buy. It asks the API
+// itself, as the customer in its token.
 import { PetStore, PetStoreError } from "@petstore/client";
 
 const NOT_LOGGED_IN = new Error("Please log in.");
@@ -92,24 +93,28 @@ function lineOf(text, name, work) {
   return line;
 }
 
+/** The lines of the animals. @type {Map<bigint, HTMLElement>} */
+const lines = new Map();
 /** @param {{ id: bigint, name: string }} animal */
 function animalLine({ id, name }) {
   // Of this button: two clicks, or one more after a lost response, place one order.
   const idempotencyKey = crypto.randomUUID();
-  return lineOf(name, "Order", async () => {
+  const line = lineOf(name, "Order", async () => {
     const { order } = await store.orders.place({ petId: id }, { idempotencyKey });
     if (!placed.has(order.id)) orders.prepend(orderLine(order, name));
     return `Thank you. Your order of ${name} has the number ${order.id}.`;
   });
+  lines.set(id, line);
+  return line;
 }
 
-/** The orders with a button on the page. @type {Set<bigint>} */
-const placed = new Set();
-/** @param {{ id: bigint, petId: bigint, status: string }} order @param {string} name */
+/** The orders with a button on the page, each with what shows how it is now. @type {Map<bigint, (order: Order) => void>} */
+const placed = new Map();
+/** @typedef {{ id: bigint, petId: bigint, status: string }} Order */
+/** @param {Order} order @param {string} name */
 function orderLine({ id, petId, status }, name) {
   if (status !== "placed") return lineOf(`${id}: ${name}, ${status}`, "");
-  placed.add(id);
-  return lineOf(`${id}: ${name}`, "Cancel", async () => {
+  const line = lineOf(`${id}: ${name}`, "Cancel", async () => {
     await store.orders.cancel(id);
     if (placed.delete(id)) {
       animals.prepend(animalLine({ id: petId, name }));
@@ -117,6 +122,19 @@ function orderLine({ id, petId, status }, name) {
     }
     return `Your order ${id} is cancelled.`;
   });
+  placed.set(id, (order) => {
+    placed.delete(id);
+    line.replaceWith(orderLine(order, name));
+  });
+  return line;
+}
+
+/** The page on its way. What happens meanwhile is shown after it. @type {Promise<unknown> | undefined} */
+let loading;
+/** @template Result @param {Promise<Result> | undefined} fetching */
+function load(fetching) {
+  loading = fetching?.catch(() => {});
+  return fetching;
 }
 
 /** The last page that was shown. @type {Awaited<ReturnType<ReturnType<typeof store.pets.list>["page"]>> | undefined} */
@@ -130,8 +148,9 @@ function showMore(next) {
 }
 
 async function showAnimals() {
-  const first = await store.pets.list({ status: "available", q: query.value || undefined }).page();
+  const first = await load(store.pets.list({ status: "available", q: query.value || undefined }).page());
   animals.replaceChildren();
+  lines.clear();
   return showMore(first);
 }
 
@@ -142,13 +161,64 @@ async function showOrders() {
   orders.replaceChildren(...items.map((order) => orderLine(order, names.get(order.petId) ?? "an animal")));
 }
 
-async function start() {
+async function showAll() {
   await Promise.all([showAnimals(), showOrders()]);
   showShop(true);
+}
+
+/** Shows what happened to something that is on the page. @param {import("@petstore/client").PetStoreEvent} event */
+function show({ type, data }) {
+  if (type === "pet.updated") showStatus(lines.get(data.id), data);
+  if (type === "pet.deleted") lines.get(data.id)?.remove();
+  if (type === "order.shipped") placed.get(data.id)?.(data);
+}
+
+/** @param {HTMLElement | undefined} line @param {{ name: string, status: string }} animal */
+function showStatus(line, { name, status }) {
+  const button = line?.querySelector("button");
+  if (!button) return;
+  button.disabled = status !== "available";
+  button.textContent = button.disabled ? "Sold" : "Order";
+  button.setAttribute("aria-label", `${button.textContent} ${name}`);
+}
+
+/** Ends the feed of the visitor before. */
+let leave = new AbortController();
+/** @param {string} cursor */
+function follow(cursor) {
+  leave.abort();
+  leave = new AbortController();
+  const types = ["pet.updated", "pet.deleted", "order.shipped"];
+  // The lists come after the end of the feed is known, so that nothing is missed between them.
+  return store.events.follow({ live: true, cursor, types, signal: leave.signal, onReset: showAll });
+}
+
+/** Shows each change, also after a sleep, another network or another token. @param {ReturnType<typeof follow>} feed @param {string} cursor */
+async function watch(feed, cursor) {
+  try {
+    for await (const page of feed) {
+      await loading;
+      cursor = page.cursor;
+      page.events.forEach(show);
+    }
+  } catch (error) {
+    message.textContent = explain(error);
+    if (error === CLOSED) setTimeout(() => watch(follow(cursor), cursor), 10_000);
+  }
+}
+
+async function start() {
+  const feed = follow("latest");
+  const first = await feed.next().catch((error) => {
+    if (error.code !== "not_found") throw error;
+    // The service has no live feed.
+    return showAll();
+  });
+  if (first?.value) void watch(feed, first.value.cursor);
   return "";
 }
 
-more.addEventListener("click", () => act(async () => showMore(await page?.next())));
+more.addEventListener("click", () => act(async () => showMore(await load(page?.next()))));
 search.addEventListener("submit", (event) => {
   event.preventDefault();
   void act(showAnimals);

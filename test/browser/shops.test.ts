@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
+import { once } from "node:events";
 import { cpSync, readFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import type { BrowserContext, Page } from "playwright-core";
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
@@ -14,7 +17,7 @@ import { LOCAL_API_KEY, LOCAL_TOKEN_SECRET } from "../../src/local-api-key.ts";
 import { newProject } from "../built/project.ts";
 import { serve } from "../built/serve.ts";
 import { inNode, inWorkerd, openShop, type Start } from "../built/shop-fronts.ts";
-import { openPage, origins, violationsOf } from "./chromium.ts";
+import { openPage, origins, PHONE, violationsOf } from "./chromium.ts";
 
 // The shop of examples/shop-browser and the service have different origins. Of the others, this tests the headers that Chromium sends with a
 // form, and how it applies the policy of the pages.
@@ -83,12 +86,13 @@ test("a customer searches, orders with a double click, and cancels, and the page
   const [{ id }, origin] = [await stock(name), await start()];
   const { page, asked, errors } = await open(origin, newName());
   const since = () => asked.splice(0).filter((one) => !/client|shop\./.test(one));
-  // The two reads share a token. The first one is refused, because nobody is logged in.
+  // The reads share a token. The first one is refused, because nobody is logged in.
   expect(since()).toEqual([
     "GET /",
     "POST /token",
     "POST /login",
     "POST /token",
+    "GET /v1/events/live",
     "GET /v1/pets",
     "GET /v1/store/orders",
   ]);
@@ -160,6 +164,89 @@ test("a response that is lost after the order is placed is asked for again, and 
   await said(page, "Thank you");
   expect(await ordersOf(id)).toHaveLength(1);
   expect(lost).toBe(2);
+});
+
+/** The service behind a network that can be lost. */
+async function startRelay() {
+  const { hostname, port } = new URL(origins.loopback);
+  const sockets = new Set<Socket>();
+  let isLost = false;
+  const relay = createServer((near) => {
+    if (isLost) near.destroy();
+    const far = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("error", () => {}).on("close", () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  onTestFinished(() => {
+    relay.close();
+  });
+  await once(relay.listen(0, "127.0.0.1"), "listening");
+  const lose = (lost: boolean) => {
+    isLost = lost;
+    if (lost) for (const socket of sockets) socket.destroy();
+  };
+  return { origin: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, lose };
+}
+
+/** Stops or continues every process that runs pages, as a sleep of the machine does. */
+async function signalPages(page: Page, signal: "SIGSTOP" | "SIGCONT"): Promise<void> {
+  const browser = (await page.context().browser()?.newBrowserCDPSession()) ?? expect.unreachable();
+  const { processInfo } = await browser.send("SystemInfo.getProcessInfo");
+  for (const { type, id } of processInfo) if (type === "renderer") process.kill(id, signal);
+  await browser.detach();
+}
+
+// Promise: live-in-pages
+test("a sale is marked in two tabs and on a phone without a reload, also after a sleep and a lost network", async () => {
+  const relay = await startRelay();
+  const names = Array.from({ length: 4 }, () => `Live ${newName()}`);
+  const ids = await Promise.all(names.map(async (name) => (await stock(name)).id));
+  const origin = await start(relay.origin);
+  const first = await open(origin, newName());
+  const phone = await open(origin, newName(), async (context) => context.pages()[0]?.setViewportSize(PHONE));
+  const tab = await first.page.context().newPage();
+  await tab.goto(origin);
+  const pages = [first.page, tab, phone.page];
+  let loads = 0;
+  const addresses = new Set<string>();
+  for (const page of pages) {
+    await page.getByRole("heading", { name: "Your orders" }).waitFor();
+    page.on("load", () => loads++).on("websocket", (socket) => addresses.add(new URL(socket.url()).search));
+    await search(page, "live");
+  }
+  /** Sells the next animal, does something, and returns the milliseconds from its end until every page shows the sale. */
+  const sell = async (meanwhile = async () => {}) => {
+    const [name, petId] = [names.pop() ?? "", ids.pop() ?? expect.unreachable()];
+    await store.orders.place({ petId });
+    await meanwhile();
+    const begin = performance.now();
+    const sold = (page: Page) => page.getByRole("button", { name: `Sold ${name}`, exact: true });
+    await Promise.all(pages.map((page) => sold(page).waitFor()));
+    expect(await sold(first.page).isDisabled()).toBe(true);
+    return Math.round(performance.now() - begin);
+  };
+  const pause = () => wait(4_000);
+  const now = await sell();
+  await signalPages(tab, "SIGSTOP");
+  const woken = await sell(() => pause().then(() => signalPages(tab, "SIGCONT")));
+  relay.lose(true);
+  const back = await sell(() => pause().then(() => relay.lose(false)));
+  console.log(`Shown after ${now} ms, ${woken} ms after a sleep, and ${back} ms after the network is back`);
+  // Cancelled, it is for sale again.
+  const name = names[0] ?? "";
+  const { order } = await store.orders.place({ petId: ids[0] ?? 0n });
+  await phone.page.getByRole("button", { name: `Sold ${name}`, exact: true }).waitFor();
+  expect(await violationsOf(phone.page, {})).toEqual([]);
+  await store.orders.cancel(order.id);
+  for (const page of pages) await expect.poll(() => orderButton(page, name).isEnabled()).toBe(true);
+  expect([loads, [...addresses].filter((search) => search.includes("petstore_"))]).toEqual([0, []]);
+  expect(first.errors().concat(phone.errors())).toEqual([]);
 });
 
 // Promise: tokens-are-renewed

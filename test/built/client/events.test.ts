@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import {
   type Animal,
+  type Attempt,
   type Category,
   type EventPage,
   type Events,
@@ -8,6 +9,7 @@ import {
   type Order,
   PetStoreError,
   type PetStoreEvent,
+  type PetStoreOptions,
 } from "../../../client/src/index.ts";
 import {
   ANIMAL,
@@ -462,5 +464,325 @@ describe("a reset", () => {
   // Promise: resets-drop-bookmarks
   test("a 410 for the present end ends it", async () => {
     expect(await errorOf(followWithReset([EXPIRED], "A"))).toMatchObject({ code: "cursor_expired" });
+  });
+});
+
+describe("live", () => {
+  stopTime();
+
+  /** What a socket of the test does, as soon as it is there. */
+  type Play = (socket: FakeSocket) => unknown;
+  class FakeSocket {
+    readonly #listeners = new Map<string, (event: never) => void>();
+    readonly sent: string[] = [];
+    isClosed = false;
+    readonly url: string;
+    readonly protocols: string[];
+    constructor(url: string, protocols: string[]) {
+      [this.url, this.protocols] = [url, protocols];
+    }
+    answers = true;
+    send = (text: string) => {
+      this.sent.push(text);
+      if (this.answers) this.say("pong");
+    };
+    close = () => void (this.isClosed = true);
+    addEventListener = (type: string, listener: (event: never) => void) => void this.#listeners.set(type, listener);
+    say = (data: unknown) => this.#listeners.get("message")?.({ data } as never);
+    end = (code: number) => this.#listeners.get("close")?.({ code } as never);
+  }
+  const pushed = (types: string[], cursor: string, bookmark = OLD) =>
+    `{"events":[${types.map((type) => event(type)).join()}],"cursor":"${cursor}","more":false,"bookmark":"${bookmark}"}`;
+  const says =
+    (...texts: string[]): Play =>
+    ({ say }) =>
+      texts.forEach(say);
+  const ends =
+    (code: number, ...texts: string[]): Play =>
+    (socket) => {
+      texts.forEach(socket.say);
+      socket.end(code);
+    };
+
+  /** Follows for a time over sockets that play these parts, and repeat the last one. */
+  async function live(
+    plays: Play[],
+    {
+      replies = [],
+      options,
+      seconds = 60,
+      ...following
+    }: FollowOptions & { replies?: Reply[]; options?: Partial<PetStoreOptions>; seconds?: number } = {},
+  ) {
+    const sockets: FakeSocket[] = [];
+    class Scripted extends FakeSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        const play = plays[Math.min(sockets.push(this), plays.length) - 1];
+        queueMicrotask(() => play?.(this));
+      }
+    }
+    const attempts: unknown[] = [];
+    const onAttempt = ({ operation, status, error }: Attempt) => attempts.push([operation, error?.code ?? status]);
+    const service = fakeService(replies, { WebSocket: Scripted, onAttempt, retry: { attempts: 1 }, ...options });
+    const session = service.store.session();
+    const controller = new AbortController();
+    const pages: [string[], string, number][] = [];
+    const start = performance.now();
+    const iterate = async () => {
+      const feed = session.events.follow({ live: true, cursor: "A", signal: controller.signal, ...following });
+      for await (const { events, cursor } of feed)
+        pages.push([events.map(({ type }) => type), cursor, Math.round(performance.now() - start)]);
+    };
+    const ended = iterate().catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(seconds * 1_000);
+    controller.abort();
+    const error = await ended;
+    expect(sockets.filter(({ isClosed }) => !isClosed)).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+    const asked = service.sent.map(({ path }) => path);
+    const places = sockets.map(({ url }) => new URL(url).searchParams.get("cursor"));
+    return { pages, error, sockets, places, asked, attempts, session, sent: service.sent };
+  }
+
+  // Promise: follow-live, live-attempts
+  test("yields what a socket says, with exact ids, and the session remembers the bookmark", async () => {
+    const { pages, error, sockets, asked, attempts, session } = await live(
+      [
+        says(
+          pushed(EMPTY, "A"),
+          pushed(["pet.created", "order.placed"], "B", NEW),
+          pushed(["pet.deleted"], "C", "none"),
+        ),
+      ],
+      { types: ["pet.created", "x.y"], limit: 5 },
+    );
+    expect(error).toBeUndefined();
+    expect(pages.map(([types, cursor]) => [types, cursor])).toEqual([
+      [["pet.created", "order.placed"], "B"],
+      [["pet.deleted"], "C"],
+    ]);
+    const [{ url, protocols } = expect.unreachable()] = sockets;
+    expect(url).toBe("wss://petstore.test/v1/events/live?cursor=A&type=pet.created&type=x.y");
+    expect(protocols).toEqual(["petstore.live.v1", "key"]);
+    expect([asked, attempts, session.bookmark]).toEqual([[], [["followLive", 101]], NEW]);
+  });
+
+  // Promise: live-goes-on
+  test.each([1000, 1001, 1006, 1008, 1011, 1012])("goes on after a socket that ends with %d", async (code) => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const { pages, places, asked } = await live([
+      ends(code, pushed(["pet.created"], "B"), pushed(["pet.updated"], "C")),
+      says(pushed(EMPTY, "C"), pushed(["pet.deleted"], "D")),
+    ]);
+    expect(pages).toEqual([
+      [["pet.created"], "B", 0],
+      [["pet.updated"], "C", 0],
+      [["pet.deleted"], "D", 3_000],
+    ]);
+    expect([places, asked]).toEqual([["A", "C"], []]);
+  });
+
+  // Promise: live-goes-on
+  test("waits longer after each failure, and not after a socket that was open for a minute", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    const quiet: Play = (socket) => {
+      socket.say(pushed(EMPTY, "A"));
+      setTimeout(() => socket.end(1012), 61_000);
+    };
+    const shut = ends(1012, pushed(EMPTY, "A"));
+    const { attempts, sockets } = await live([shut, shut, shut, quiet, says(pushed(EMPTY, "A"))], { seconds: 90 });
+    // After 4, 6 and 10 seconds, 61 seconds of quiet, and 4.
+    expect([attempts.length, sockets.length]).toEqual([5, 5]);
+    expect((await live([shut], { seconds: 61 + 25 })).sockets).toHaveLength(6);
+  });
+
+  // Promise: live-refusals
+  test.each([4401, 4403, 4429, 4503, 4404])(
+    "after %d, a request says what is wrong, and the feed goes on",
+    async (code) => {
+      const given: (string | undefined)[] = [];
+      const apiKey = (refused?: string) => {
+        given.push(refused);
+        return given.includes("first") ? "second" : "first";
+      };
+      const { pages, sockets, asked, attempts } = await live([ends(code), says(pushed(["pet.updated"], "C"))], {
+        replies: [failure(401, "unauthorized"), page(["pet.created"], "B")],
+        options: { apiKey },
+      });
+      expect(pages).toEqual([
+        [["pet.created"], "B", 0],
+        [["pet.updated"], "C", 0],
+      ]);
+      expect(asked).toEqual(["/events?cursor=A", "/events?cursor=A"]);
+      expect(sockets.map(({ protocols }) => protocols[1])).toEqual(["first", "second"]);
+      expect(attempts).toEqual(
+        ["network", "unauthorized", 200, 101].map((is, index) => [index % 3 ? "listEvents" : "followLive", is]),
+      );
+    },
+  );
+
+  // Promise: live-refusals
+  test("a request that is refused too ends it with its error", async () => {
+    const { error, pages } = await live([ends(4403)], { replies: [failure(403, "insufficient_scope")] });
+    expect([error, pages]).toEqual([
+      expect.objectContaining({ code: "insufficient_scope", requestId: "request-1" }),
+      [],
+    ]);
+  });
+
+  // Promise: live-starts
+  test("requests bring what is far back, and what a socket refuses as too far", async () => {
+    const replies = [page(["pet.created"], "B", true), page(["pet.updated"], "C")];
+    const further = [page(["pet.created"], "E", true), page(["pet.created"], "F", true), page(EMPTY, "G")];
+    const { pages, places, asked } = await live(
+      [ends(4410, pushed(EMPTY, "C"), pushed(["pet.deleted"], "D")), says(pushed(EMPTY, "G"))],
+      { cursor: undefined, replies: [...replies, ...further] },
+    );
+    expect(pages.map(([, cursor]) => cursor)).toEqual(["B", "C", "D", "E", "F", "G"]);
+    expect(asked).toEqual(["", "B", "D", "E", "F"].map((cursor) => `/events${cursor && `?cursor=${cursor}`}`));
+    expect([places, pages.at(-1)?.[2]]).toEqual([["C", "G"], 0]);
+  });
+
+  // Promise: live-polls
+  test("asks where no socket opens three times, and every tenth time it tries again", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const opens = says(pushed(EMPTY, "A"), pushed(["pet.created"], "B"));
+    const { pages, sockets, asked } = await live([ends(1006), ends(1006), ends(1006), ends(1006), opens], {
+      replies: [page(EMPTY, "A")],
+      idle: () => 1_000,
+    });
+    expect([sockets.length, asked.length]).toEqual([5, 7 + 9]);
+    // Three sockets and a fourth fail, each with two seconds after it, and each request has one.
+    expect(pages).toEqual([[["pet.created"], "B", 8_000 + 16_000]]);
+    // A runtime without sockets has none to try.
+    vi.stubGlobal("WebSocket", undefined);
+    const without = await live([], {
+      replies: [page(EMPTY, "A")],
+      options: { WebSocket: undefined },
+      idle: () => 1_000,
+      seconds: 5,
+    });
+    vi.unstubAllGlobals();
+    expect(without.asked).toHaveLength(6);
+  });
+
+  // Promise: live-customers
+  test("a customer asks for pages of the live feed", async () => {
+    const apiKey = "petstore_local_t_W10.x";
+    const replies = [page(EMPTY, "A"), EXPIRED];
+    const { asked, error, places } = await live([ends(4410)], {
+      cursor: undefined,
+      limit: 7,
+      options: { apiKey },
+      replies,
+    });
+    expect(asked).toEqual(["/events/live", "/events/live?cursor=A"]);
+    expect([places, error]).toEqual([["A"], expect.objectContaining({ code: "cursor_expired" })]);
+  });
+
+  // Promise: live-pings
+  test("pings a socket that is open, and gives up one that does not answer", async () => {
+    const stopped =
+      (...texts: string[]): Play =>
+      (socket) => {
+        socket.answers = false;
+        texts.forEach(socket.say);
+      };
+    const { sockets, pages } = await live([says(pushed(EMPTY, "A"))], { seconds: 121 });
+    expect([sockets.map(({ sent }) => sent), pages]).toEqual([[Array(4).fill("ping")], []]);
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    // Nothing after the handshake, and nothing after the first ping.
+    const dead = await live([stopped(), stopped(pushed(EMPTY, "A")), says(pushed(EMPTY, "A"))], {
+      seconds: 10 + 2 + 40 + 2 + 1,
+    });
+    expect(dead.sockets.map(({ isClosed, sent }) => [isClosed, sent.length])).toEqual([
+      [true, 0],
+      [true, 1],
+      [true, 0],
+    ]);
+  });
+
+  test("a socket that was lost while the machine slept is replaced within 17 seconds", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const sleeps: Play = (socket) => {
+      socket.answers = false;
+      socket.say(pushed(EMPTY, "A"));
+      setTimeout(() => vi.setSystemTime(Date.now() + 3_600_000), 6_000);
+    };
+    const { sockets } = await live([sleeps, says(pushed(EMPTY, "A"))], { seconds: 6 + 17 });
+    expect(sockets.map(({ sent }) => sent)).toEqual([["ping"], []]);
+  });
+
+  test.each<[string, Play]>([
+    ["no JSON", says("<h1>")],
+    ["no page", says('{"events":[null],"cursor":"B","more":false}')],
+    ["a page that does not go on", says(pushed(["pet.created"], "A"))],
+    ["bytes", says(new ArrayBuffer(1) as unknown as string)],
+  ])("a message that is %s ends the socket, and the next one goes on", async (_what, play) => {
+    const { pages, places } = await live([play, says(pushed(["pet.created"], "B"))]);
+    expect([places, pages.map(([, cursor]) => cursor)]).toEqual([["A", "A"], ["B"]]);
+  });
+
+  // Promise: live-memory
+  test("holds 4 MiB of what the program has not taken", async () => {
+    const long = pushed(EMPTY, "B").replace("{", `{"x":"${"x".repeat(3 * 2 ** 20)}",`);
+    const both = says(long, long.replace('"B"', '"C"'), pushed(EMPTY, "D"));
+    const { pages, places } = await live([both, says(pushed(["pet.created"], "E"))]);
+    expect([places, pages.map(([, cursor]) => cursor)]).toEqual([
+      ["A", "C"],
+      ["B", "C", "E"],
+    ]);
+  });
+
+  // Promise: no-error-shows-the-key
+  test("no error shows the key when the runtime refuses it as a protocol", async () => {
+    class Refusing extends FakeSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        throw new SyntaxError(`The subprotocol '${protocols[1]}' is invalid.`);
+      }
+    }
+    const options = { WebSocket: Refusing, apiKey: "a,secret" };
+    const { error } = await live([], { options, replies: [failure(401, "unauthorized")] });
+    expect(error).toMatchObject({ code: "unauthorized" });
+    expect(JSON.stringify(error)).not.toContain("secret");
+  });
+
+  // Promise: follow-resets, resets-are-repeated
+  test("a reset that fails begins again at the end that is then the present one", async () => {
+    let resets = 0;
+    const onReset = () => {
+      if (++resets === 1) throw new PetStoreError("network", "Because.");
+    };
+    const { pages, asked, places } = await live([says(pushed(["pet.updated"], "D"))], {
+      cursor: "latest",
+      onReset,
+      replies: [page(EMPTY, "B"), page(EMPTY, "C")],
+    });
+    expect([asked, places, resets]).toEqual([Array(2).fill("/events?cursor=latest"), ["C"], 2]);
+    expect(pages.map(([types, cursor]) => [types, cursor])).toEqual([
+      [[], "C"],
+      [["pet.updated"], "D"],
+    ]);
+  });
+
+  // Promise: follow-ends
+  test("a loop that breaks closes its socket, and waits 30 seconds for a key", async () => {
+    const sockets: FakeSocket[] = [];
+    class Scripted extends FakeSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        sockets.push(this);
+        queueMicrotask(() => this.say(pushed(["pet.created"], "B")));
+      }
+    }
+    const { store } = fakeService([], { WebSocket: Scripted });
+    for await (const { cursor } of store.events.follow({ live: true, cursor: "A" })) if (cursor === "B") break;
+    expect([sockets.map(({ isClosed }) => isClosed), vi.getTimerCount()]).toEqual([[true], 0]);
+    const asks: unknown[] = [];
+    const apiKey = (): Promise<string> => new Promise(() => asks.push(1));
+    await live([], { options: { apiKey }, seconds: 30 + 4 });
+    expect(asks).toHaveLength(2);
   });
 });

@@ -2,7 +2,9 @@ import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { atRandom, type ChaosProxy, startChaosProxy } from "../../load/chaos/proxy.ts";
 import { link, newProject } from "../../built/project.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
@@ -20,6 +22,7 @@ beforeAll(async () => {
   // Three requests in ten fail in one of thirteen ways.
   proxy = await startChaosProxy(service.url, atRandom(0.3), 1_000);
   link(project, "csv-parse");
+  symlinkSync(bin("ws"), join(project, "node_modules/ws"));
   copyFileSync("examples/import.mjs", join(project, "import.mjs"));
 });
 afterAll(async () => {
@@ -74,6 +77,37 @@ test.each(Object.entries(RUNTIMES))(
   },
 );
 
+// Promise: follow-live, live-in-node-20
+test.each([
+  ["Node.js 20", ""],
+  ["Node.js 20", "ws"],
+  ["Node.js 24", ""],
+  ["Deno", ""],
+  ["Bun", ""],
+])("the live feed has each event once: %s %s", async (runtime, sockets) => {
+  writeFileSync(
+    join(project, "live.mjs"),
+    `import { PetStore } from "@petstore/client";
+    ${sockets && `import { WebSocket } from "ws";`}
+    const { BASE: baseUrl, KEY: apiKey } = process.env;
+    const told = [];
+    const onAttempt = ({ operation, status }) => operation === "followLive" && told.push(status);
+    const store = new PetStore({ baseUrl, apiKey, onAttempt${sockets && ", WebSocket"} });
+    const names = [];
+    const feed = store.events.follow({ live: true, cursor: "latest", types: ["pet.created"], idle: () => 100 });
+    for await (const { events } of feed) {
+      names.push(...events.map(({ data }) => data.name));
+      if (names.length === 3) break;
+      await store.pets.create({ name: String(names.length), categoryId: 1 });
+    }
+    console.log(names.join(), told.join());`,
+  );
+  const env = { ...process.env, BASE: `${service.url.origin}/v1`, KEY: service.key };
+  const [command, ...options] = RUNTIMES[runtime] ?? expect.unreachable();
+  const { stdout } = await promisify(execFile)(command, [...options, "live.mjs"], { cwd: project, env });
+  expect(stdout).toBe(`0,1,2 ${runtime === "Node.js 20" && sockets === "" ? "" : "101"}\n`);
+});
+
 // Promise: commonjs
 test.each(["Node.js 20", "Node.js 24"])("CommonJS loads it: %s", async (runtime) => {
   writeFileSync(
@@ -112,4 +146,31 @@ test("the query of the README works in TanStack Query, and a bigint in its key w
   const env = { ...process.env, BASE: `${service.url.origin}/v1`, KEY: service.key };
   const { stdout } = await promisify(execFile)(process.execPath, ["query.ts"], { cwd: project, env });
   expect(stdout).toBe("4611686018427387905n true null TypeError\n");
+});
+
+// Promise: follow-live
+test("a Worker follows the live feed", async () => {
+  const contents = `
+    import { PetStore } from "@petstore/client";
+    export default {
+      async fetch(_request, { baseUrl, apiKey }) {
+        const told = [];
+        const onAttempt = ({ operation, status }) => told.push([operation, status].join());
+        const store = new PetStore({ baseUrl, apiKey, onAttempt });
+        for await (const { events: [event] } of store.events.follow({ live: true, cursor: "latest" })) {
+          if (event) break;
+          await store.pets.create({ name: "Rex", categoryId: 1 });
+        }
+        return new Response(told.join(" "));
+      },
+    };`;
+  const bundle = { stdin: { contents, resolveDir: project }, bundle: true, format: "esm", write: false } as const;
+  const script = (await build(bundle)).outputFiles[0]?.text ?? "";
+  const bindings = { baseUrl: `${service.url.origin}/v1`, apiKey: service.key };
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({ modules: true, script, bindings, compatibilityDate: "2026-01-01" }),
+  );
+  onTestFinished(() => miniflare.dispose());
+  const response = await miniflare.dispatchFetch("http://shop.test/");
+  expect(await response.text()).toBe("listEvents,200 createPet,201 followLive,101");
 });

@@ -1,0 +1,150 @@
+import { parse } from "./answer.ts";
+import { limit, MAX_BYTES } from "./attempt.ts";
+import { type Connection, CUSTOMER_TOKEN, type Memory, remember } from "./connection.ts";
+import { PetStoreError } from "./error.ts";
+import type { WebSocketClass } from "./options.ts";
+
+const PROTOCOL = "petstore.live.v1";
+/** Milliseconds between two looks at the clock, between two pings, for the answer to a ping or to the handshake, and for a key. */
+const [LOOK, PING, ANSWER, KEY] = [5_000, 30_000, 10_000, 30_000];
+/** So many sockets have to fail, one after the other, before requests replace them. Then one turn of so many tries a socket. */
+const [FAILURES, TURNS] = [3, 10];
+/** Close codes from here on are the statuses of responses, with the codes of the errors as their reasons. */
+const STATUSES = 4_000;
+
+/** The feed over sockets, one after the other. */
+export class Live {
+  readonly #connection: Connection;
+  readonly #memory: Memory;
+  readonly #signal: AbortSignal | undefined;
+  #socket: Socket | undefined;
+  #key = "";
+  #failures = 0;
+
+  constructor(connection: Connection, memory: Memory, signal: AbortSignal | undefined) {
+    [this.#connection, this.#memory, this.#signal] = [connection, memory, signal];
+  }
+
+  /** Whether the next page comes over a socket, as far as that is known. */
+  get opens(): boolean {
+    return this.#connection.WebSocket !== undefined && this.#failures < FAILURES;
+  }
+
+  /** Whether the last key was the token of a customer. */
+  get isCustomer(): boolean {
+    return CUSTOMER_TOKEN.test(this.#key);
+  }
+
+  /**
+   * Waits for the page after a place. Undefined when a request has to fetch it: no socket opens here, or the service refuses the socket,
+   * for example because the place is too far back, and the response to a request tells why.
+   *
+   * @param query names the place.
+   * @param asks whether a request has to fetch the page anyway.
+   * @param expects whether a value is the page after it.
+   * @throws PetStoreError when the connection fails.
+   */
+  async next(query: URLSearchParams, asks: boolean, expects: (value: unknown) => boolean): Promise<unknown> {
+    const signal = this.#signal;
+    signal?.throwIfAborted();
+    const isNew = this.#socket === undefined;
+    const begin = performance.now();
+    const url = this.#connection.addressOf(`/events/live?${query}`);
+    if (this.#socket === undefined) {
+      const key = await limit(() => this.#connection.key(undefined), KEY, signal);
+      if (key === undefined) throw new PetStoreError("timeout", "There was no API key in time.");
+      this.#key = key;
+      const { WebSocket } = this.#connection;
+      const isShut = this.#failures >= FAILURES && this.#failures % TURNS > 0;
+      if (isShut) this.#failures++;
+      if (WebSocket === undefined || asks || isShut) return undefined;
+      this.#socket = new Socket(WebSocket, url.replace("http", "ws"), key);
+    }
+    const { code, text } = await this.#socket.next(signal);
+    const error = text === undefined ? new PetStoreError("network", `The socket was closed with ${code}.`) : undefined;
+    if (error) this.close();
+    this.#failures = isNew && error ? this.#failures + 1 : 0;
+    if (isNew) {
+      const [duration, status] = [performance.now() - begin, error ? undefined : 101];
+      const told = { operation: "followLive", url, attempt: 1, duration, status, error } as const;
+      this.#connection.tell({ ...told, requestId: undefined, retryIn: undefined });
+    }
+    if (error && code >= STATUSES) return undefined;
+    if (error) throw error;
+    const { value } = parse(text);
+    if (!expects(value)) throw new PetStoreError("unexpected_response", "A message is no page.", { status: 200 });
+    remember(this.#memory, Object(value).bookmark);
+    return value;
+  }
+
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+}
+
+/** A socket, with the messages that came before somebody asked for them. */
+class Socket {
+  readonly #socket: InstanceType<WebSocketClass> | undefined;
+  readonly #messages: string[] = [];
+  readonly #clock = setInterval(() => this.#look(), LOOK);
+  #characters = 0;
+  /** When the handshake or the last ping was sent. */
+  #askedAt = Date.now();
+  #isAnswered = false;
+  #wake = (): void => {};
+  /** How it ended. 0 until then. */
+  #code = 0;
+
+  constructor(WebSocket: WebSocketClass, url: string, key: string) {
+    try {
+      this.#socket = new WebSocket(url, [PROTOCOL, key]);
+    } catch {
+      // The error may show the key.
+      this.#finish(1006);
+    }
+    this.#socket?.addEventListener("message", ({ data }: { data: unknown }) => {
+      this.#isAnswered = true;
+      if (data === "pong" || this.#code > 0) return;
+      this.#messages.push(String(data));
+      this.#characters += String(data).length;
+      // The next socket goes on after what is taken.
+      if (this.#characters > MAX_BYTES) this.#finish(1008);
+      this.#wake();
+    });
+    this.#socket?.addEventListener("close", ({ code }: { code: number }) => this.#finish(code));
+    // A close follows. The package `ws` throws what nobody listens to.
+    this.#socket?.addEventListener("error", () => {});
+  }
+
+  /** The next message, or else the code of the end. */
+  async next(signal: AbortSignal | undefined): Promise<{ text: string | undefined; code: number }> {
+    while (this.#messages.length === 0 && this.#code === 0)
+      await limit(() => new Promise<void>((resolve) => (this.#wake = resolve)), Infinity, signal);
+    const text = this.#messages.shift();
+    this.#characters -= text?.length ?? 0;
+    return { text, code: this.#code };
+  }
+
+  close(): void {
+    this.#finish(1000);
+  }
+
+  /** Notices a connection that is gone without a word, also after the machine slept. */
+  #look(): void {
+    // A clock may be set back.
+    const passed = Math.abs(Date.now() - this.#askedAt);
+    if (!this.#isAnswered && passed >= ANSWER) this.#finish(1006);
+    if (!this.#isAnswered || passed < PING) return;
+    [this.#askedAt, this.#isAnswered] = [Date.now(), false];
+    this.#socket?.send("ping");
+  }
+
+  #finish(code: number): void {
+    if (this.#code > 0) return;
+    this.#code = code;
+    clearInterval(this.#clock);
+    this.#socket?.close();
+    this.#wake();
+  }
+}
