@@ -18,7 +18,7 @@ export const preflightHeaders = (methods: readonly string[]) => ({
   "Access-Control-Allow-Methods": methods.join(),
   // The last ones are of libraries, which nobody asks: tracing (W3C Trace Context and Baggage, Sentry), and X-Requested-With.
   "Access-Control-Allow-Headers":
-    "Authorization,Cache-Control,Content-Type,Idempotency-Key,If-Match,If-None-Match,x-d1-bookmark,MCP-Protocol-Version,Mcp-Method,Mcp-Name,traceparent,tracestate,baggage,sentry-trace,X-Requested-With",
+    "Authorization,Cache-Control,Content-Type,Idempotency-Key,If-Match,If-None-Match,Last-Event-ID,x-d1-bookmark,MCP-Protocol-Version,Mcp-Method,Mcp-Name,traceparent,tracestate,baggage,sentry-trace,X-Requested-With",
   "Access-Control-Max-Age": "86400",
   Vary: "Access-Control-Request-Headers",
 });

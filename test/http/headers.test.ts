@@ -140,6 +140,7 @@ describe("cross-origin requests", () => {
         "idempotency-key",
         "if-match",
         "if-none-match",
+        "last-event-id",
         "mcp-method",
         "mcp-name",
         "mcp-protocol-version",
