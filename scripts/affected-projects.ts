@@ -41,7 +41,7 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   // The pages that /docs publishes, and what only these pages load.
   [
     [
-      "docs/{agents,books,browsers,errors,events,guarantees,keys,languages,offline,orders,shop,versioning,webhooks,whats-new}.md",
+      "docs/{agents,books,browsers,errors,events,guarantees,imports,keys,languages,not-offered,offline,orders,shop,versioning,webhooks,whats-new}.md",
       "openapi/page/**",
       "test/browser/**",
     ],

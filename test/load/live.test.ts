@@ -96,7 +96,7 @@ class Client {
   async #socket(): Promise<number> {
     const url = this.#address;
     url.protocol = "ws:";
-    const socket = new WebSocket(url, ["petstore.live.v1", this.#credential]);
+    const socket = new WebSocket(url.href, ["petstore.live.v1", this.#credential]);
     socket.addEventListener("message", ({ data }) => this.#take(String(data)));
     return await new Promise((resolve) => {
       socket.addEventListener("close", ({ code }) => resolve(code));
