@@ -31,11 +31,14 @@ const WORDS: { [address: string]: string } = {
   "/docs/reference#tag/pets/POST/pets/batch": "create several animals at once, many, bulk, batch, import, upload, mass",
   "/docs/reference#tag/pets/PATCH/pets/batch": "bulk update, batch update, mass update, edit",
   "/docs/reference#tag/categories/PATCH/categories/{categoryId}": "rename a category, edit",
+  "/docs/browsers#list-poll-or-listen": "see a sale at once in a shop, real time, realtime, live update",
   "/docs/browsers": "frontend, mobile app, iOS, Android, single-page app, SPA, shopper, end user, publishable key",
   "/docs/browsers#the-customer-of-an-order": "GDPR, personal data, privacy, erasure",
   "/docs/reference#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
   "/docs/reference#tag/store/PATCH/store/orders/{orderId}": "mark an order as shipped, ship, deliver, dispatch, fulfil",
   "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "undo an order, cancel",
+  "/docs/reference#tag/store/GET/store/orders":
+    "orders of today, orders of yesterday, orders by date, a range of days, period, month",
   "/docs/reference#tag/store/GET/store/inventory": "inventory, stock, statistics, total",
   "/docs/reference#tag/events/GET/events": "feed, stream, history, audit",
   "/docs/agents": "AI, LLM, language model, assistant, chatbot, MCP server, tools, Claude, ChatGPT, Copilot",
@@ -59,7 +62,8 @@ const WORDS: { [address: string]: string } = {
   "/docs/guarantees#durability": "backup, data loss",
   "/docs/languages":
     "Java, PHP, Ruby, Perl, R, Lua, Erlang, Tcl, C#, .NET, Rust, Octave, library, SDK in another language",
-  "/docs/guarantees#exact-data": "exact ids, int64, bigint, 64-bit, precision, rounding, large number, JSON parser",
+  "/docs/guarantees#exact-data":
+    "ignored field, unknown field, which fields were ignored, exact ids, int64, bigint, 64-bit, precision, rounding, large number, JSON parser",
   "/docs/guarantees#many-animals-in-one-request": "bulk, batch, import a file, CSV, upload, mass",
   "/docs/guarantees#order-and-pages": "paging, pagination, cursor, next page, offset, sort, Link header",
   "/docs/guarantees#preconditions": "If-None-Match, If-Match, 304, not modified, conditional request",
@@ -72,11 +76,11 @@ const WORDS: { [address: string]: string } = {
   "/docs/keys#using-a-key": "scope, permission, right, Authorization header",
   "/docs/shop": "shop front, storefront, web shop, website, frontend, checkout page",
   "/docs/imports":
-    "import, upsert, synchronize, sync, external id, SKU, ERP, nightly, csv, duplicates, doubled, twice, bulk load, supplier",
+    "import, upsert, synchronize, sync, external id, my own id, SKU, ERP, nightly, csv, duplicates, doubled, twice, bulk load, supplier",
   "/docs/not-offered": "missing, unsupported, not supported, not possible, feature, limitation",
   "/docs/not-offered#refunds-and-returns": "refund, return, money back, give back, chargeback, take back",
   "/docs/not-offered#payments-and-prices":
-    "payment, pay, price, cost of an animal, currency, tax, VAT, discount, coupon, voucher, credit card, PayPal, Stripe",
+    "payment, pay, charge a customer, price, cost of an animal, currency, currencies, tax, VAT, discount, coupon, voucher, credit card, PayPal, Stripe",
   "/docs/not-offered#photos-and-files":
     "photo, picture, image, upload a file, attachment, video, description of an animal, breed, age",
   "/docs/not-offered#logins-and-passwords":
