@@ -6,7 +6,8 @@ import { CLOSE } from "./listener.ts";
 export const PROTOCOL = "petstore.live.v1";
 
 /** Whether a request asks for a socket (RFC 6455, section 4.1). */
-export const asksForSocket = (c: Context<AppEnv>): boolean => c.req.header("Upgrade")?.toLowerCase() === "websocket";
+export const asksForSocket = (c: Context<AppEnv>): boolean =>
+  c.req.method === "GET" && c.req.header("Upgrade")?.toLowerCase() === "websocket";
 
 /** The protocols that a client offers. */
 const offers = (c: Context<AppEnv>): string[] =>

@@ -195,8 +195,8 @@ export class Hub {
     const items: Item[] = [];
     let at = place;
     for (let reads = 0; ; reads++) {
-      // A read may overtake the hub, and so may what the listener has read elsewhere.
-      if (at > this.#kept.place) await this.#look();
+      // A read may overtake the hub, and so may what the listener has read elsewhere. A look that runs already may not see it. The next one does.
+      for (let looks = 0; looks < 2 && at > this.#kept.place; looks++) await this.#look();
       const rest = this.#since(at);
       if (rest !== undefined) {
         [this.#ring, this.#before] = [[...items, ...rest], place];

@@ -287,6 +287,34 @@ describe("a place", () => {
     });
   });
 
+  test("that is newer than what a look sees that runs already is not too far", async () => {
+    await listening({ key });
+    let hasRead = false;
+    await runInDurableObject(hub(), (object) => {
+      const { DB } = (object as unknown as { env: Env }).env;
+      const begin = DB.withSession.bind(DB);
+      vi.spyOn(DB, "withSession").mockImplementationOnce((start) => {
+        const session = begin(start);
+        const all = async (sql: string, values: unknown[]) => {
+          const result = await session
+            .prepare(sql)
+            .bind(...values)
+            .all();
+          hasRead = true;
+          await scheduler.wait(500);
+          return result;
+        };
+        const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ all: () => all(sql, values) }) });
+        return { prepare, getBookmark: () => session.getBookmark() } as unknown as D1DatabaseSession;
+      });
+    });
+    await hub().look(HUB);
+    await vi.waitFor(() => expect(hasRead).toBe(true));
+    await create("/v1/pets", REX);
+    const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
+    expect((await listening({ key, query: `cursor=${cursor}` })).cursor).toBe(cursor);
+  });
+
   // Promise: live-restores
   test("that a restore takes back closes all sockets, which come back", async () => {
     const [one, two] = [await listening({ key }), await listening({ key, query: "type=order.placed" })];
@@ -371,10 +399,13 @@ describe("without a socket", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("HEAD opens nothing", async () => {
+  test.each([
+    ["Accept", "text/event-stream", "text/event-stream"],
+    ["Upgrade", "websocket", "application/json"],
+  ])("HEAD with %s: %s opens nothing", async (name, value, type) => {
     await left();
-    const response = await call(LIVE, { key, method: "HEAD", headers: { Accept: "text/event-stream" } });
-    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "text/event-stream"]);
+    const response = await call(LIVE, { key, method: "HEAD", headers: { [name]: value } });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, type]);
     expect(await rows()).toEqual([]);
   });
 });
