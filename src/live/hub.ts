@@ -199,6 +199,8 @@ export class Hub {
       for (let looks = 0; looks < 2 && at > this.#kept.place; looks++) await this.#look();
       const rest = this.#since(at);
       if (rest !== undefined) {
+        // Of places that go further and further back, each would have the hub remember more.
+        if (items.length + rest.length > 2 * REMEMBERED) return false;
         [this.#ring, this.#before] = [[...items, ...rest], place];
         return true;
       }

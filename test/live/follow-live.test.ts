@@ -272,6 +272,12 @@ describe("a place", () => {
        INSERT INTO events (tag, type, version, data, created_at)
        SELECT random() & 4294967295, 'pet.deleted', 1, json_object('id', n), '2026-01-01T00:00:00.000Z' FROM n`,
     ).run();
+    // What the hub reads for one listener brings nobody further back.
+    const last = env.DB.prepare(
+      "SELECT printf('%016x%08x', id, tag) AS place FROM events ORDER BY id DESC LIMIT 1 OFFSET ?",
+    );
+    const near = encodeEventCursor((await last.bind(1_900).first<string>("place")) ?? "");
+    expect((await call(`${LIVE}?cursor=${near}`, { key })).status).toBe(200);
     const protocols = `petstore.live.v1, ${await grantToken(key)}`;
     const strange = encodeEventCursor(`${"0".repeat(15)}1${"a".repeat(8)}`);
     const later = encodeEventCursor(`${"0".repeat(10)}ffffff${"a".repeat(8)}`);
