@@ -28,7 +28,8 @@ test.each(OPERATIONS.filter(({ method }) => method === "GET"))(
     expect(first.status).toBe(200);
     const second = await call(path, { key, headers });
     expect(second.headers.has("Age")).toBe("Age" in described[200].headers);
-    expect(await second.text()).toBe(await first.text());
+    // A page of the live feed has a new bookmark each time.
+    if ("Age" in described[200].headers) expect(await second.text()).toBe(await first.text());
     const bindings = { READ_MAX_AGE: "60" } as unknown as Partial<Env>;
     expect((await call(path, { key, bindings })).headers.has("Age")).toBe("Age" in described[200].headers);
   },

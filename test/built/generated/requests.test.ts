@@ -22,7 +22,7 @@ import { MAX_BODY_BYTES } from "../../../src/http/body.ts";
 
 /** Of each operation. */
 const REQUESTS = Number(process.env["REQUESTS"] ?? 30);
-const SEED = Number(process.env["SEED"] ?? 20_261_124);
+const SEED = Number(process.env["SEED"] ?? 20_261_128);
 /** A key may send a thousand requests in a minute, and a creation of a webhook counts as ten. */
 const REQUESTS_OF_A_KEY = 500;
 
