@@ -130,7 +130,9 @@ export class StreamListener implements Listener {
 
   end(): void {
     try {
-      this.#sink?.close();
+      // A close would keep what waits for a reader.
+      if (this.isFull()) this.#sink?.error(new Error("Nobody reads the stream"));
+      else this.#sink?.close();
     } catch {
       // It is closed.
     }

@@ -19,6 +19,15 @@ const check = () => runDurableObjectAlarm(hub());
 const rows = async () => (await env.DB.prepare("SELECT name FROM live_hubs").all()).results;
 const EVENT = `INSERT INTO events (tag, type, version, data, created_at)
   VALUES (1, 'pet.created', 1, '{"id":77,"name":"Rex","categoryId":1}', '2026-01-01T00:00:00.000Z')`;
+/** So many events of 2 KB. */
+const add = (count: number) =>
+  env.DB.prepare(
+    `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+     INSERT INTO events (tag, type, version, data, created_at)
+     SELECT random() & 4294967295, 'category.updated', 1, json_object('id', n, 'name', 'x', 'description', ?), '2026-01-01T00:00:00.000Z' FROM n`,
+  )
+    .bind(count, "x".repeat(2_000))
+    .run();
 const open: Listener[] = [];
 const listen = async (options: Parameters<typeof connect>[0]) => {
   const listener = await connect(options);
@@ -69,7 +78,7 @@ describe("a socket", () => {
     const { cursor } = await listening({ key });
     for (const name of ["a", "b", "c"]) await create("/v1/pets", { ...REX, name });
     const one = await listening({ key, query: `cursor=${cursor}` });
-    expect(one.events).toHaveLength(3);
+    expect(await one.heard(3)).toHaveLength(3);
     const two = await listening({ key, query: `cursor=${one.cursor}&type=pet.deleted` });
     await create("/v1/pets", REX);
     await one.heard(4);
@@ -134,15 +143,6 @@ describe("a socket", () => {
   // Promise: live-renews
   test("comes back after 4 MiB, which a hibernation does not forget", async () => {
     const one = await listening({ key });
-    const description = "x".repeat(2_000);
-    const add = (count: number) =>
-      env.DB.prepare(
-        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
-         INSERT INTO events (tag, type, version, data, created_at)
-         SELECT random() & 4294967295, 'category.updated', 1, json_object('id', n, 'name', 'x', 'description', ?), '2026-01-01T00:00:00.000Z' FROM n`,
-      )
-        .bind(count, description)
-        .run();
     await add(1_000);
     await check();
     await one.heard(1_000);
@@ -388,6 +388,26 @@ describe("without a socket", () => {
     await check();
     const { text } = await read(response, 99);
     expect(text).toMatch(/^retry: .*\n\nid: .*\ndata: .*\n\n:\n\n:\n\n$/);
+  });
+
+  test("a stream that nobody reads breaks after 4 MiB, of which nothing stays in memory", async () => {
+    const reader = ((await stream()).body as ReadableStream<Uint8Array>).getReader();
+    await add(2_000);
+    await check();
+    const one = await listening({ key });
+    await add(1_000);
+    await check();
+    let bytes = 0;
+    const readAll = async () => {
+      for (let done = false; !done;) {
+        const read = await reader.read();
+        done = read.done;
+        bytes += read.value?.byteLength ?? 0;
+      }
+    };
+    await expect(readAll()).rejects.toThrow("Nobody reads");
+    expect(bytes).toBeLessThan(1_000);
+    expect(await one.heard(1_000)).toHaveLength(1_000);
   });
 
   // Promise: live-page
