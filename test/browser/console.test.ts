@@ -616,6 +616,10 @@ test("nothing is wider than a phone, and an animal is on its first screen", asyn
     const { y = Infinity, height = 0 } = (await page.locator(".rows > li").first().boundingBox()) ?? {};
     expect(y + height).toBeLessThan(PHONE.height);
     expect(await page.getByRole("button", { name: "Add an animal" }).isVisible()).toBe(false);
+    // Turned, the menu opens too.
+    await page.setViewportSize({ width: PHONE.height, height: PHONE.width });
+    await page.getByText("Add animals or a category").click();
+    await page.getByRole("button", { name: "Add an animal" }).waitFor();
   }
 });
 
