@@ -31,10 +31,12 @@ export const animals = tableView<Row & Versioned>({
   async list(signal) {
     await fetchCategories(signal);
     refused.clear();
-    const [q, status, categoryId] = ["q", "status", "category"].map((name) => asks(name) || undefined);
-    const number = /^#?(\d{1,18})$/.exec(q ?? "")?.[1];
-    const by = { ...(number ? { id: [number] } : { q }), status: status as Status | undefined, categoryId };
-    return store.pets.list({ ...by, etags: true, limit: AT_ONCE, sort: "-id" }, { signal }).page();
+    const [q = "", status, categoryId] = ["q", "status", "category"].map((name) => asks(name) || undefined);
+    const by = { status: status as Status, categoryId, etags: true, limit: AT_ONCE, sort: "-id" } as const;
+    const listOf = (which: object) => store.pets.list({ ...by, ...which }, { signal }).page();
+    const found = await listOf(/^#?\d{1,18}$/.test(q) ? { id: [q.replace("#", "")] } : { q: q || undefined });
+    if (/^[!-~]{1,255}$/.test(q)) found.items.unshift(...(await listOf({ externalId: q })).items);
+    return found;
   },
   fetch: (ids) => store.pets.list({ id: ids, etags: true }).all(ids.length),
   head() {
@@ -43,17 +45,17 @@ export const animals = tableView<Row & Versioned>({
     return html`${filters("Name or number", "q", by)}
       <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>`;
   },
-  empty: () => (["q", "status", "category"].some(asks) ? "No animal is like this." : "There are no animals. Add one."),
+  empty: () => (["q", "status", "category"].some(asks) ? "Nothing found." : "There are no animals. Add one."),
   viewOf: ({ id, name, categoryId, status, externalId }) => html`
     <strong>${name}</strong> <span class="state ${status}">${status}</span>
     <p>animal ${id}${externalId === undefined ? nothing : html` · <b>${externalId}</b>`} · ${nameOfCategory(categoryId)}${mayReadFeed() ? html` · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a>` : nothing}</p>
     ${refused.has(id) ? html`<p class="error">Not changed: ${refused.get(id)}</p>` : nothing}`,
   actions(row) {
     const { id, name, categoryId, status } = row;
-    const lost = `Its name, its category (${nameOfCategory(categoryId)}), its status (${status}) and its number are lost`;
-    const question = `Delete ${name} (animal ${id})? ${lost}. Cancelled orders keep the number alone. This cannot be undone.`;
+    const lost = `Its name, category (${nameOfCategory(categoryId)}) and status (${status}) are lost`;
+    const question = `Delete ${name} (animal ${id})? ${lost}. This cannot be undone.`;
     const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(fields), attempt));
-    const sale = () => [input("Customer (optional)", "customer"), input("Reference (optional)", "reference")];
+    const sale = () => [input("Customer number (optional)", "customer"), input("Reference (optional)", "reference")];
     const sold: Action["run"] = (once, fields) => sell(row, once, fields);
     const selling: Action = { label: "Sell", scopes: ["orders:place"], isPrimary: true, fields: sale, run: sold };
     return [
@@ -125,7 +127,7 @@ async function changeAll(rows: Versioned[], { status, category }: Fields): Promi
 async function sell({ id: petId, name }: Row, once: Once, fields: Fields): Promise<Ended> {
   const [reference, customer] = [fields.reference || undefined, fields.customer || undefined];
   const { order } = await once((attempt) => store.orders.place({ petId, reference, customer }, attempt));
-  return { text: `Order ${order.id} is placed for ${name}. It waits under Orders.` };
+  return { text: `Order ${order.id} is placed for ${name}. Ship it under Orders.` };
 }
 
 const add: Action["run"] = async (once, fields) => {

@@ -22,7 +22,7 @@ export function importFields(): unknown {
     act("read", async () => {
       file = undefined;
       file = files?.[0] && (await check(files[0]));
-      return file && { text: `${counted(file.animals.length, "animal")}, ${counted(file.refused.length, "bad row")}.` };
+      return file && { text: `${counted(file.animals.length, "animal")} to add, ${file.refused.length} bad.` };
     });
   return html`<label>CSV file<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />
     <small>Its first row is <code>${COLUMNS.join()}</code>. The last two may be missing. With externalId, animals that are there are changed. Without, they are added again.</small></label>${file ? preview(file) : nothing}`;
@@ -32,7 +32,7 @@ function preview({ name, before, isKeyed, animals, refused, ignored }: NonNullab
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
   return html`<p>${name}: <b>${counted(animals.length, "animal")}</b> can be added${isKeyed ? " or changed" : ""}: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
     ${before ? html`<p class="error">This browser added this file before, ${time(before)}. Its animals would be there twice. A column externalId prevents that.</p>` : nothing}
-    ${ignored.length > 0 ? html`<p>Nobody reads these columns: <b>${ignored.join(", ")}</b></p>` : nothing}
+    ${ignored.length > 0 ? html`<p>Ignored columns: <b>${ignored.join(", ")}</b></p>` : nothing}
     <p><b>${counted(refused.length, "row")}</b> cannot be added.</p> <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map((reason) => html`<li>${reason}</li>`)}</ul>
     ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}`;
 }

@@ -58,7 +58,7 @@ function deliveriesOf(id: bigint, deliveries: Delivery[]) {
     const known = events.get(event);
     return html`<li>
       <span class="state ${status}">${status}</span> ${known ? textOf(known) : wordsOf(type)}${replay ? " (replay)" : ""}
-      <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${at.lastAttemptAt ? html` · ${time(at.lastAttemptAt)}` : nothing}${next(at.nextAttemptAt)} · <code>${event}</code></small></li>`;
+      <small>${response === undefined ? `no answer (${error ?? "not tried"})` : `answered ${response}`} · attempts: ${attempts}${at.lastAttemptAt ? html` · ${time(at.lastAttemptAt)}` : nothing}${next(at.nextAttemptAt)} · <code>${event}</code></small></li>`;
   };
   return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map(rowOf)}</ul>
     ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}`;
