@@ -46,7 +46,8 @@ export const followLive = handlersOf("followLive", { withoutDatabase: true })(
     const response = await ask(c, `${HUB}${crc32(owner) % objects}`, headers);
     if (isSocket) return respond(c, 101, chosenProtocol(c), { webSocket: response.webSocket });
     if (isStream) return respond(c, 200, { "Content-Type": EVENT_STREAM }, response);
-    return jsonText<EventPage & { bookmark?: string }, 200>(c, await response.text(), 200);
+    const page = await response.text().catch(objectEnded);
+    return jsonText<EventPage & { bookmark?: string }, 200>(c, page, 200);
   },
 );
 
@@ -75,15 +76,15 @@ async function audienceOf(c: Context<AppEnv>, types: readonly string[]): Promise
 
 /** @throws ApiError what the hub answers, or `service_unavailable` when it does not. */
 async function ask(c: Context<AppEnv>, name: string, headers: Headers): Promise<Response> {
-  let response: Response;
-  try {
-    response = await c.env.WEBHOOKS.getByName(name).fetch(`https://hub/${name}`, { headers });
-  } catch (cause) {
-    throw serviceUnavailable(cause);
-  }
+  const response = await c.env.WEBHOOKS.getByName(name).fetch(`https://hub/${name}`, { headers }).catch(objectEnded);
   if (response.status < 400) return response;
-  const { code, message } = await response.json<{ code: ErrorCode; message: string }>();
+  const { code, message } = await response.json<{ code: ErrorCode; message: string }>().catch(objectEnded);
   throw new ApiError(code, message);
+}
+
+/** An object may end at any moment: a release, a crash. @throws ApiError `service_unavailable` */
+function objectEnded(cause: unknown): never {
+  throw serviceUnavailable(cause);
 }
 
 /** Any other response than JSON, with the headers of every response. */

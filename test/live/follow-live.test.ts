@@ -488,6 +488,13 @@ describe("who connects", () => {
     expect(await expectError(await call(LIVE, { key, bindings }), "not_found")).toContain("Read /events");
   });
 
+  test.each([200, 404])("gets service_unavailable from an object that ends in its response of %i", async (status) => {
+    const body = () => new ReadableStream({ start: (controller) => controller.error(new Error("It ended")) });
+    const fetch = () => Promise.resolve(new Response(body(), { status }));
+    const bindings = { WEBHOOKS: { getByName: () => ({ fetch }) } } as unknown as Partial<Env>;
+    await expectError(await call(LIVE, { key, bindings }), "service_unavailable");
+  });
+
   // Promise: live-limits
   test("is one of 20 listeners of a customer, and of 1,000 of a key, in an object of 2,000", async () => {
     const many = async (options: Parameters<typeof connect>[0], count: number) => {
