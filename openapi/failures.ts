@@ -58,6 +58,7 @@ const NO_PARAMETERS = "dryRun is unknown. This operation takes no query paramete
 function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation, route: Mounted): string[] {
   const { handlers, facts } = route;
   const own = errors[code];
+  const more = own === undefined ? [] : [own];
   // The limits of the key come before one of the operation.
   if (code === "rate_limited") {
     const takesTokens = handlers.some(({ customers }) => customers !== undefined);
@@ -65,10 +66,10 @@ function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation
       RATE_LIMITED,
       ...(takesTokens ? TOKENS_RATE_LIMITED : []),
       ...(facts.budgeted ? [STORED_TOO_MUCH] : []),
-      ...(own === undefined ? [] : [own]),
+      ...more,
     ];
   }
-  if (own !== undefined) return [own];
+  if (own !== undefined && code !== "service_unavailable") return more;
   const mediaTypes = handlers.flatMap((handler) => handler.mediaTypes ?? []);
   switch (code) {
     case "invalid_request":
@@ -91,7 +92,10 @@ function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation
     case "internal_error":
       return [toApiError(undefined).message];
     case "service_unavailable":
-      return [serviceUnavailable, ...(mayBeUnknown(route) ? [outcomeUnknown] : [])].map((of) => of(undefined).message);
+      return [
+        ...[serviceUnavailable, ...(mayBeUnknown(route) ? [outcomeUnknown] : [])].map((of) => of(undefined).message),
+        ...more,
+      ];
     default:
       return [WHEN[code]];
   }
@@ -103,6 +107,7 @@ function conditionOf(code: ErrorCode, operation: Operation, { facts }: Mounted):
   if (code === "precondition_failed" && facts.preconditions !== undefined)
     return "The present version does not meet `If-Match` or `If-None-Match`.";
   const own = operation.errors?.[code]?.replace(/^\d+: /, "");
+  if (code === "service_unavailable" && own !== undefined) return `${WHEN[code]} Or: ${own}`;
   if (code !== "rate_limited") return own ?? WHEN[code];
   const when = facts.budgeted ? WHEN[code] : WHEN[code].replace(", or their changes have stored too much", "");
   return own === undefined ? when : `${when} ${own}`;

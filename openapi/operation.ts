@@ -161,6 +161,7 @@ const streamContent = (mediaType: string | undefined): ContentObject =>
 /** OpenAPI 3.1 cannot describe messages. */
 const SOCKET: ResponseObject = {
   description: "The socket is open. [A live feed](/docs/events#a-live-feed) describes its messages.",
+  headers: headersOf([]),
 };
 
 function parametersOf(
