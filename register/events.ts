@@ -43,7 +43,6 @@ export const events = {
     },
     // The object reads the feed.
     costs: { "a page of the live feed": [NOTHING, 200, "/v1/events/live"] },
-    // test/load/live.test.ts
     world: "listeners",
   },
 } satisfies Rows;

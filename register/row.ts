@@ -16,7 +16,7 @@ interface Every {
   sample: (store: PetStore) => Promise<void>;
   /** What its requests cost, by their names. test/cost.test.ts sends them in the order of the rows. One has to succeed. */
   costs: { [request: string]: CostRow };
-  /** A call of programs in the simulated worlds. test/world/deliveries.ts judges the operations of webhooks. The worlds have no listeners. */
+  /** A call of programs in the simulated worlds. test/world/deliveries.ts judges the operations of webhooks, and test/world/listeners.ts the live feed. */
   world: Simulated | "deliveries" | "listeners";
 }
 

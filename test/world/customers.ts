@@ -46,7 +46,7 @@ export class Customers {
     const place = `${key.name} ${customer}`;
     let page = this.#pages.get(place);
     if (page === undefined || random.chance(RENEWS)) {
-      const token = this.#tokenOf(key, customer, secret, random);
+      const token = tokenOf(this.#clock, key, customer, secret, random);
       page = this.#clients.start(random.between(0, LOCATIONS - 1), token, page?.bookmark);
       this.#pages.set(place, page);
     }
@@ -57,15 +57,22 @@ export class Customers {
     for (let count = random.chance(TWICE) ? 2 : 1; count > 0; count--)
       this.#clients.call(() => prepared(session)).catch(() => {});
   }
+}
 
-  /** A token, made as the service makes it. */
-  #tokenOf(key: ApiKey, customer: string, secret: string, random: Random): ApiKey {
-    const expiresAt = Math.floor(this.#clock.now / 1_000) + random.between(LIFE.least, LIFE.most);
-    const maxPlaced = random.between(1, 4);
-    const hash = createHash("sha256").update(key.secret).digest("hex");
-    const payload = [hash, random.uuid(), expiresAt, ["pets:read", "orders:place", "orders:own"], customer, maxPlaced];
-    const signed = `petstore_production_t_${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
-    const mac = createHmac("sha256", secret).update(signed).digest("base64url");
-    return { ...key, secret: `${signed}.${mac}`, token: { customer, maxPlaced, expiresAt: expiresAt * 1_000, secret } };
-  }
+/** A token, made as the service makes it. */
+export function tokenOf(
+  { now }: Pick<Clock, "now">,
+  key: ApiKey,
+  customer: string,
+  secret: string,
+  random: Random,
+  scopes: readonly string[] = ["pets:read", "orders:place", "orders:own"],
+): ApiKey {
+  const expiresAt = Math.floor(now / 1_000) + random.between(LIFE.least, LIFE.most);
+  const maxPlaced = random.between(1, 4);
+  const hash = createHash("sha256").update(key.secret).digest("hex");
+  const payload = [hash, random.uuid(), expiresAt, scopes, customer, maxPlaced];
+  const signed = `petstore_production_t_${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
+  const mac = createHmac("sha256", secret).update(signed).digest("base64url");
+  return { ...key, secret: `${signed}.${mac}`, token: { customer, maxPlaced, expiresAt: expiresAt * 1_000, secret } };
 }

@@ -101,12 +101,12 @@ export interface View {
 export const rowOf = ({ rows }: Pick<View, "rows">, id: number): Row | undefined => rows[id - (rows[0]?.id ?? 0)];
 
 /** The rows after one id, up to another one. */
-const rowsAfter = ({ rows }: View, id: number, last: number): Row[] => {
+export const rowsAfter = ({ rows }: View, id: number, last: number): Row[] => {
   const first = rows[0]?.id ?? 0;
   return rows.slice(Math.max(0, id + 1 - first), Math.max(0, last + 1 - first));
 };
 
-const has = (view: View, { id, text }: Place): boolean =>
+export const has = (view: View, { id, text }: Place): boolean =>
   Number(id) >= view.oldest && Number(id) <= view.newest && rowOf(view, Number(id))?.place === text;
 
 const endOf = (view: View) => rowOf(view, view.newest);

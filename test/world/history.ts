@@ -1,4 +1,5 @@
 import type { Stored } from "./feed.ts";
+import type { Heard } from "./listeners.ts";
 import type { Token } from "./operators.ts";
 
 /** A transaction that a request ran in the database. */
@@ -73,6 +74,8 @@ export interface Occurrence {
   forgotten?: { apiKeyId: string; key: string; age: number }[];
   /** What a follower of the feed stored. */
   stored?: Stored;
+  /** What a listener heard. */
+  heard?: Heard;
 }
 
 export type Event =

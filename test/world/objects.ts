@@ -7,6 +7,7 @@ import type { Program } from "./program.ts";
 import type { Random, RandomOf } from "./random.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Worker } from "./service.ts";
+import { BROKEN, type ServerSocket } from "./sockets.ts";
 import { mayWrite } from "./sqlite.ts";
 
 /** Milliseconds of one way between an object and a receiver, at most, and until writes are durable. */
@@ -15,6 +16,8 @@ const LATENCY = { way: 60, durable: 10 };
 const IDLE = 10_000;
 /** Milliseconds before the retry of an alarm that a crash ended (Durable Objects documentation, Alarms). */
 const RETRY = 2_000;
+/** Milliseconds until a socket ends whose response got lost. */
+const UNHEARD = 180_000;
 
 /** The storage of an object. Writes become durable together, before the next message leaves. A crash loses those that are not. */
 class Storage {
@@ -149,6 +152,8 @@ export interface Surroundings {
   versions: readonly { name: string; program: Program<Worker> }[];
   variables: object;
   path: (life: Life, random: Random) => Path;
+  /** The binding of the key store. Undefined without listeners. */
+  keys?: (life: Pick<Life, "location">, path: Pick<Path, "delay" | "deliver">, random: Random) => object;
   onError: (line: string) => void;
   latency?: typeof LATENCY;
   /** Milliseconds that the clock of the objects and their alarms is ahead. */
@@ -169,6 +174,8 @@ class Hosted {
   lives = 0;
   /** When each life crashed, by its number. */
   readonly crashes = new Map<number, number>();
+  /** They outlast its lives, but for a crash. */
+  readonly #sockets = new Set<ServerSocket>();
   /** Whether the alarm runs. */
   #isRunning = false;
   #timer: Timer | undefined;
@@ -198,8 +205,9 @@ class Hosted {
           run();
         });
       const { [method]: run } = life.endpoint;
-      run?.apply(life.endpoint, parameters).then(
-        (result) => answer(() => resolve(structuredClone(result))),
+      // The handlers of sockets return nothing.
+      Promise.resolve(run?.apply(life.endpoint, parameters)).then(
+        (result) => answer(() => resolve(result instanceof Response ? result : structuredClone(result))),
         (error) => answer(() => reject(error)),
       );
     });
@@ -242,6 +250,11 @@ class Hosted {
     life.isAlive = false;
     this.crashes.set(life.number, this.#world.clock.now);
     this.storage.crash();
+    for (const socket of this.#sockets) {
+      socket.isOpen = false;
+      socket.client.arrive(BROKEN);
+    }
+    this.#sockets.clear();
     for (const end of life.running) end();
     if (this.#isRunning) this.storage.alarm ??= this.#world.clock.now + RETRY;
     this.#isRunning = false;
@@ -266,7 +279,7 @@ class Hosted {
   }
 
   #start(): Life {
-    const { clock, receivers, versions, variables, path, onError } = this.#world;
+    const { clock, receivers, versions, variables, path, keys, onError } = this.#world;
     const random = this.#random;
     const number = ++this.lives;
     const life: Life = { number, location: 0, isAlive: true, endpoint: undefined as never, running: new Set() };
@@ -285,9 +298,10 @@ class Hosted {
     const { WebhookEndpoint } = programs.find((worker) => worker.WebhookEndpoint !== undefined) ?? {};
     if (WebhookEndpoint === undefined) throw new Error("No version has webhooks");
     const way = path(life, random);
+    const deliver = (run: () => void) => this.#step(life, run);
     const DB = d1Of({
       ...way,
-      deliver: (run) => this.#step(life, run),
+      deliver,
       failureOf: (writes) => {
         if (life.isAlive) this.storage.commit();
         return way.failureOf(writes);
@@ -295,13 +309,38 @@ class Hosted {
       // The calls and alarms of its life are invocations of their own.
       maxStatements: Infinity,
     });
-    life.endpoint = new WebhookEndpoint({ storage: this.storage }, { ...variables, DB }) as Endpoint;
+    const state = {
+      storage: this.storage,
+      acceptWebSocket: (socket: ServerSocket) => this.#accept(socket),
+      getWebSockets: () => [...this.#sockets].filter(({ isOpen }) => isOpen),
+      setWebSocketAutoResponse: () => {},
+      getWebSocketAutoResponseTimestamp: () => null,
+    };
+    const API_KEYS = keys?.(life, { ...way, deliver }, random);
+    life.endpoint = new WebhookEndpoint(state, { ...variables, DB, API_KEYS }) as Endpoint;
     return life;
   }
 
+  #accept(socket: ServerSocket): void {
+    const { clock } = this.#world;
+    this.#sockets.add(socket);
+    socket.leave = (run) => {
+      // In their order.
+      socket.left = Math.max(socket.left, clock.now + this.#random.delay(0, this.#latency.durable));
+      if (this.life !== undefined) this.#out(this.life, run, socket.left - clock.now);
+    };
+    socket.client.onClose = (code) => {
+      if (!this.#sockets.delete(socket)) return;
+      this.call("webSocketClose", [socket, code]).catch(() => {});
+    };
+    clock.after(UNHEARD, () => {
+      if (!socket.client.isHeard) socket.client.close(BROKEN, 0);
+    });
+  }
+
   /** A message leaves, when everything before it is durable. */
-  #out(life: Life, run: () => void): void {
-    this.#world.clock.after(this.#random.delay(0, this.#latency.durable), () => {
+  #out(life: Life, run: () => void, after = this.#random.delay(0, this.#latency.durable)): void {
+    this.#world.clock.after(after, () => {
       this.#step(life, () => {
         this.storage.commit();
         this.#step(life, run);
@@ -371,15 +410,19 @@ export class Objects {
           });
         clock.after(delay(), () => {
           const answer = isLost ? Promise.reject(disconnected()) : this.call(name, method, parameters);
-          const back = (result: unknown) =>
-            isUnanswered ? fail(disconnected()) : clock.after(delay(), () => deliver(() => resolve(result)));
+          const back = (result: unknown) => {
+            // What the object uses has failed.
+            if (result instanceof Response && result.status === 503) onFailure();
+            if (isUnanswered) fail(disconnected());
+            else clock.after(delay(), () => deliver(() => resolve(result)));
+          };
           answer.then(back, fail);
         });
       });
     const get =
       (name: string, method: string) =>
       (...parameters: unknown[]) =>
-        call(name, method, parameters);
+        call(name, method, method === "fetch" ? [new Request(...(parameters as [string, RequestInit]))] : parameters);
     return { getByName: (name: string) => new Proxy({}, { get: (_, method) => get(name, String(method)) }) };
   }
 

@@ -23,6 +23,9 @@ export interface Token {
   secret: string;
 }
 
+/** What a key may do, but for some. */
+export const SCOPES = ["pets:read", "pets:write", "store:read", "store:write", "events:read", "tokens:create"];
+
 /** The operators' records of API keys, in the key store. */
 export class Operators {
   readonly keys: ApiKey[] = [];
@@ -36,11 +39,11 @@ export class Operators {
     this.#generate = generate;
   }
 
-  create(expiresAt?: number, more: string[] = []): ApiKey {
+  create(expiresAt?: number, scopes = SCOPES): ApiKey {
     const name = `key_${this.keys.length}`;
     const key = { name, secret: this.#generate(), createdAt: this.#clock.now, ...(expiresAt && { expiresAt }) };
     this.keys.push(key);
-    this.#store(key, more);
+    this.#store(key, scopes);
     return key;
   }
 
@@ -49,11 +52,11 @@ export class Operators {
     this.#store(key);
   }
 
-  #store({ name, secret, createdAt, expiresAt, revokedAt }: ApiKey, more: string[] = []): void {
+  #store({ name, secret, createdAt, expiresAt, revokedAt }: ApiKey, scopes = SCOPES): void {
     const record = {
       id: name,
       name,
-      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read", "tokens:create", ...more],
+      scopes,
       createdAt: new Date(createdAt).toISOString(),
       ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
       ...(revokedAt !== undefined && { revokedAt: new Date(revokedAt).toISOString() }),

@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import { moduleOf, presentStatements, textsOf } from "../../scripts/compile-statements.ts";
 import type { Clock, Timer } from "./clock.ts";
 import type { Random } from "./random.ts";
+import { socketsOf } from "./sockets.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -39,6 +40,9 @@ const GLOBALS = [
   "console",
   "AbortSignal",
   "fetch",
+  "Response",
+  "WebSocketPair",
+  "WebSocketRequestResponsePair",
 ];
 
 /**
@@ -159,5 +163,6 @@ function globalsOf({ clock, random, skew, isAlive, onError, onWarning = () => {}
     { log: () => {}, info: () => {}, debug: () => {}, warn: (line: unknown) => onWarning(String(line)), error: print },
     { timeout },
     fetch,
+    ...socketsOf(clock, random),
   ];
 }

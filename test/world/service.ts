@@ -53,7 +53,7 @@ export interface Platform {
   faults: Faults;
   history: History;
   /** The variables of wrangler.toml that differ between worlds. */
-  variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
+  variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string; LIVE_OBJECTS: string };
   random: RandomOf;
 }
 
@@ -240,7 +240,8 @@ export class Service {
     exchange.status = response.status;
     exchange.responseHeaders = response.headers;
     exchange.text = text;
-    respond(new Response([204, 304].includes(response.status) ? null : text, response));
+    const isSocket = response.status === 101;
+    respond(isSocket ? response : new Response([204, 304].includes(response.status) ? null : text, response));
   }
 
   /** The way to the database, for the transactions of a request or of the job. */
@@ -287,9 +288,26 @@ export class Service {
     return { WEBHOOKS: this.objects?.binding(path, random, onFailure) };
   }
 
+  /** The binding of the key store. */
+  keysOf(
+    { location }: Pick<Isolate, "location">,
+    { delay, deliver }: Pick<Path, "delay" | "deliver">,
+    random: Random,
+    onFailure = () => {},
+  ): object {
+    const { clock, faults, keys } = this.#platform;
+    const get = (name: string, { cacheTtl }: { cacheTtl: number }) =>
+      new Promise((resolve, reject) => {
+        const fails = faults.meets(random, "key store fails");
+        if (fails) onFailure();
+        const answer = () => (fails ? reject(new Error("KV failed")) : resolve(keys.get(location, name, cacheTtl)));
+        clock.after(delay(), () => deliver(answer));
+      });
+    return { get };
+  }
+
   #bindings(isolate: Isolate, exchange: Exchange, random: Random): object {
-    const { clock, faults, keys, variables } = this.#platform;
-    const { location } = isolate;
+    const { clock, faults, variables } = this.#platform;
     const path = this.#path(isolate, exchange, random);
     /** A binding that responds after a while, or fails. */
     const call = <Result>(fails: boolean, name: string, result: () => Result) =>
@@ -317,10 +335,7 @@ export class Service {
         batch: (statements: D1PreparedStatement[]) => d1Of(this.pathOf(isolate, random)).batch(statements),
       }),
       ...this.#objectsFor(path, random, () => exchange.faults.push("object")),
-      API_KEYS: {
-        get: (name: string, { cacheTtl }: { cacheTtl: number }) =>
-          call(faults.meets(random, "key store fails"), "KV", () => keys.get(location, name, cacheTtl)),
-      },
+      API_KEYS: this.keysOf(isolate, path, random, () => exchange.faults.push("KV")),
       ASSETS: {
         // The only one that a call reads.
         fetch: () => call(faults.meets(random, "key store fails"), "assets", () => Response.json(tools)),

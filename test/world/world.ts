@@ -21,8 +21,9 @@ import { type FollowerCopy, Followers } from "./followers.ts";
 import { History } from "./history.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { Namespace } from "./kv.ts";
+import { type ListenerEnd, Listeners } from "./listeners.ts";
 import { Objects } from "./objects.ts";
-import { type ApiKey, Operators } from "./operators.ts";
+import { type ApiKey, Operators, SCOPES } from "./operators.ts";
 import { type Edits, type Program, programOf, programWith } from "./program.ts";
 import { Random, type RandomOf } from "./random.ts";
 import { Owners, Receivers } from "./receivers.ts";
@@ -106,6 +107,8 @@ export interface Outcome {
   days: number;
   /** The followers that had a copy, after a while without faults and changes. */
   followers: FollowerCopy[];
+  /** The listeners that listened in that time. */
+  listeners: readonly ListenerEnd[];
   webhooks: Webhooks;
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
@@ -126,6 +129,7 @@ const HAPPENINGS = {
   "a program goes on after its crash": 60,
   "a key that ends": 8,
   "a follower goes on": 45,
+  "a listener goes on": 150,
   overload: 2,
   "slow for a while": 4,
   "replica falls behind": 4,
@@ -174,7 +178,7 @@ class World {
   readonly #calm: Set<string>;
   readonly #clock = new Clock(START);
   readonly #history = new History(this.#clock);
-  readonly #variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
+  readonly #variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string; LIVE_OBJECTS: string };
   readonly #database: Database;
   readonly #operators: Operators;
   readonly #keys: readonly ApiKey[];
@@ -185,6 +189,7 @@ class World {
   readonly #agents: Agents;
   readonly #followers: Followers;
   readonly #webhooks: Parts;
+  readonly #listeners: Listeners;
   readonly #backups: Backups;
   readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
@@ -212,6 +217,7 @@ class World {
       READ_MAX_AGE: setting.pick(["0", "0", "0", "5"]),
       READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
       EVENT_DAYS: setting.pick(["7", "0.5", "0.1", "0.02"]),
+      LIVE_OBJECTS: setting.pick(["1", "2"]),
     };
     const platform = { clock, database, keys, faults, history, variables: this.#variables, random };
     const service = new Service(platform, code.versions);
@@ -219,7 +225,8 @@ class World {
     const { generateKey } = code.keyFormat({ ...alive, random: random("secrets") });
     this.#operators = new Operators(clock, keys, () => generateKey("production"));
     this.#keys = Array.from({ length: LASTING_KEYS }, () => this.#operators.create());
-    const manager = this.#operators.create(undefined, ["webhooks:manage"]);
+    const narrow = this.#operators.create(undefined, ["pets:read", "events:read"]);
+    const manager = this.#operators.create(undefined, [...SCOPES, "webhooks:manage"]);
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
@@ -232,6 +239,8 @@ class World {
     this.#agents = new Agents(clients, clock, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#webhooks = this.#createWebhooks(code, manager);
+    const { objects } = this.#webhooks;
+    this.#listeners = new Listeners({ clients, clock, history, service, objects, keys: this.#keys, narrow });
     const nextNote = () => this.#notes++;
     this.#backups = new Backups({ clock, database, history, calm, nextNote });
     this.#feed = [readFeed(database.primary, clock.now, undefined)];
@@ -250,9 +259,10 @@ class World {
     const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
     const variables = { ...this.#variables, ENVIRONMENT: "production" };
     const path: (typeof service)["pathOf"] = (life, chance) => service.pathOf(life, chance);
+    const keys: (typeof service)["keysOf"] = (life, way, chance) => service.keysOf(life, way, chance);
     const onError = (line: string) => void service.errors.push(line);
     const { versions } = code;
-    const objects = new Objects({ clock, faults, random, receivers, versions, variables, path, onError });
+    const objects = new Objects({ clock, faults, random, receivers, versions, variables, path, keys, onError });
     service.objects = objects;
     return { receivers, owners, objects };
   }
@@ -297,6 +307,7 @@ class World {
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
     this.#followers.catchUp(QUIET, this.#random);
+    if (!this.#isMixed) this.#listeners.catchUp(QUIET, this.#random("listeners"));
     const webhooks = await this.#endWebhooks(this.#webhooks);
     await this.#clock.run();
     const { primary } = this.#database;
@@ -311,6 +322,7 @@ class World {
       feed: this.#feed,
       days: Number(this.#variables.EVENT_DAYS),
       followers: this.#followers.copies,
+      listeners: this.#listeners.ends,
       webhooks,
       breaches: this.#breaches,
       backupFailures: this.#backups.failures,
@@ -369,6 +381,10 @@ class World {
         return this.#useKeyThatEnds(random);
       case "a follower goes on":
         return this.#followers.goOn(random);
+      case "a listener goes on":
+        // The version before has no live feed.
+        if (!this.#isMixed) this.#listeners.goOn(random, this.#operators.keys.at(-1));
+        return;
       case "overload":
         this.#history.fault(kind);
         service.overloadedUntil = Math.max(service.overloadedUntil, now + random.delay(100, 20_000));
