@@ -206,7 +206,9 @@ export class Listeners {
 export function* listenersHearTheirs(outcome: Outcome): Generator<Finding> {
   const { feed, history, listeners, operators } = outcome;
   const views = viewsOf(outcome);
-  const states = new Map(feed.flatMap(({ added }, state) => added.map(({ place }) => [place, state] as const)));
+  // A restore may bring rows back, which are as old as before.
+  const all = feed.flatMap(({ added }, state) => added.map(({ place }) => [place, state] as const));
+  const states = new Map(all.toReversed());
   const keys = new Map(operators.keys.map((key) => [key.name, key]));
   const finding = (what: string, message: string): Finding => ({ message: `${what}: ${message}` });
   for (const event of history.events) {
