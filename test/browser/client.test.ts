@@ -59,6 +59,7 @@ test("a page of another origin adds an animal, and reads it with the bookmark of
     animal: { id: added.animal.id, name: "Max", categoryId: MAX_INT64, status: "available" },
     etag: '"1"',
     replayed: false,
+    warnings: [],
   });
   expect(found).toEqual({ animal: added.animal, etag: '"1"', notModified: false });
   expect(bookmark).toMatch(/^[0-9a-f-]{59}$/);

@@ -204,7 +204,7 @@ test.each([DESKTOP, PHONE])("an operation shows its scope and all of its statuse
   expect(await advice.getAttribute("href")).toBe("/docs/errors#idempotency_key_reused");
   const card = await operation.locator(".response-card").boundingBox();
   const tabs = await operation.locator(".response-card [role=tab]").all();
-  expect(tabs.length).toBe(11);
+  expect(tabs.length).toBe(12);
   for (const tab of tabs) {
     const box = await tab.boundingBox();
     expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThan((card?.x ?? 0) + (card?.width ?? 0));
