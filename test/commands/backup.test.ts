@@ -13,7 +13,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -109,15 +109,10 @@ async function interruptRestore(isAt: (sql: string) => boolean): Promise<void> {
   endLeases(api);
 }
 
-const LAST_MIGRATIONS = [
-  "0007_references_of_orders.sql",
-  "0008_inventory.sql",
-  "0009_webhooks.sql",
-  "0010_concurrency_of_webhooks.sql",
-  "0011_customers_of_orders.sql",
-  "0012_folded_names.sql",
-  "0013_index_of_words.sql",
-];
+const LAST_MIGRATIONS = globSync("drizzle/*.sql")
+  .map((file) => basename(file))
+  .filter((name) => name >= "0007")
+  .toSorted();
 const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
 const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
 const addLastMigrations = (name: string) => {
@@ -141,6 +136,9 @@ async function expectEarlierBackup(): Promise<void> {
     "ALTER TABLE pets DROP COLUMN folded_of",
     "DROP TABLE inventory",
     "DROP TABLE webhooks",
+    "DROP INDEX pets_external_id_idx",
+    "ALTER TABLE pets DROP COLUMN external_id",
+    "DROP TABLE live_hubs",
     UNRECORD_THEM,
   ])
     api.databases.query(SOURCE, sql);
