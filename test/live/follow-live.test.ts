@@ -423,6 +423,30 @@ describe("without a socket", () => {
     const second = await (await call(`${LIVE}?cursor=${first.cursor}`, { key })).json<typeof first>();
     expect([second.events.length, second.more]).toEqual([1, false]);
     expect(await rows()).toEqual([]);
+    // `call` compares each page with the document.
+    const item = { ...REX, externalId: "SKU-1" };
+    const [{ id: petId }] = await (
+      await call("/v1/pets/batch", { key, method: "PUT", body: [item] })
+    ).json<[{ id: number }]>();
+    // The first category may have an animal.
+    await create("/v1/categories", { name: "Dogs" });
+    await call(await create("/v1/categories", { name: "Owls" }), { key, method: "DELETE" });
+    const cancelled = await order({ petId });
+    await call(`/v1/store/orders/${cancelled.id}`, { key, method: "DELETE" });
+    const shipped = await order({ petId });
+    await order({ status: "shipped" }, "PATCH", `/v1/store/orders/${shipped.id}`);
+    const third = await (await call(`${LIVE}?cursor=${second.cursor}`, { key })).json<{ events: { type: string }[] }>();
+    expect(new Set(third.events.map(({ type }) => type))).toEqual(
+      new Set([
+        "category.created",
+        "category.deleted",
+        "order.cancelled",
+        "order.placed",
+        "order.shipped",
+        "pet.created",
+        "pet.updated",
+      ]),
+    );
   });
 
   test.each([
