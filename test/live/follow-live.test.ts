@@ -429,7 +429,7 @@ describe("without a socket", () => {
       await call("/v1/pets/batch", { key, method: "PUT", body: [item] })
     ).json<[{ id: number }]>();
     // The first category may have an animal.
-    await create("/v1/categories", { name: "Dogs" });
+    await create("/v1/categories", { name: "Hens" });
     await call(await create("/v1/categories", { name: "Owls" }), { key, method: "DELETE" });
     const cancelled = await order({ petId });
     await call(`/v1/store/orders/${cancelled.id}`, { key, method: "DELETE" });
