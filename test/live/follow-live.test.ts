@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import { MAX_LISTENERS } from "../../src/live/hub.ts";
+import { MAX_LISTENERS } from "../../src/live/listeners.ts";
 import { MAX_CHARACTERS } from "../../src/live/listener.ts";
 import { forgetEnabled } from "../../src/webhooks/nudge.ts";
 import { call, create, expectError, idOf } from "../support/client.ts";
