@@ -152,7 +152,8 @@ const streamContent = (mediaType: string | undefined): ContentObject =>
             type: "string",
             description:
               "Messages whose `data` is a page, and whose `id` is its cursor. It goes on for as long as the client listens.",
-            pattern: "^retry: [0-9]+\n",
+            // As an escape, which every engine reads: `grep -P` takes a line break for the end of a pattern.
+            pattern: "^retry: [0-9]+\\n",
             maxLength: 2 ** 31 - 1,
           },
         },

@@ -158,8 +158,9 @@ export async function upgrade(before: Code, after: Code): Promise<void> {
   const of = (name: string) => ({ id, name, categoryId: -1, status: "available" });
   created.set(id, { ...of(imported.name), externalId: imported.externalId } as Pet);
   const rename = { method: "PATCH", body: JSON.stringify({ name: "Renamed" }) };
-  await expect("before", `/v1/pets/${id}`, 200, of("Renamed"), rename);
-  await expect("before", "/v1/pets/batch", 405, undefined, putAll);
+  const renamed = JSON.parse((await expect("before", `/v1/pets/${id}`, 200, undefined, rename)).text) as Pet;
+  // The earlier code may know it too.
+  deepEqual({ ...renamed, externalId: "" }, { ...of("Renamed"), externalId: "" }, "PATCH returns another animal");
   const again = { ...of(imported.name), externalId: imported.externalId, version: 3, result: "updated" };
   await expect("after", "/v1/pets/batch", 200, [again], putAll);
   equal(await countPets(), ANIMALS + created.size, "an import creates an animal again");

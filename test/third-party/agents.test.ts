@@ -85,7 +85,7 @@ describe.each(CLIENTS)("%s", (_name, connect, revision) => {
     expect(client.getServerVersion()).toMatchObject({ name: "petstore" });
     expect(client.getInstructions()).toContain("pet store");
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(19);
+    expect(tools).toHaveLength(20);
     const items = [{ name: "Gil the Goldfish", categoryId: "9223372036854775807" }];
     const created = await client.callTool({
       name: "createPets",

@@ -48,8 +48,8 @@ beforeEach(async () => {
 });
 afterEach(() => killGroup(service.process));
 
-/** A failure that the document shows. */
-const SHOWN = ["GET /v1/store/orders 400"];
+/** Failures that the document shows. */
+const SHOWN = ["GET /v1/pets 400", "GET /v1/store/orders 400"];
 
 // Promise: examples-succeed
 test.each([
