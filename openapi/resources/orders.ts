@@ -195,6 +195,7 @@ export const orders: Resource = {
         },
       },
       success: ok("Orders.", "Orders", [NAMED]),
+      // What an importer gets that sends every parameter.
       errors: { invalid_request: "reference cannot be beside petId; customer cannot be beside petId or reference." },
     },
     placeOrder: {

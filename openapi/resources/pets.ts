@@ -180,8 +180,6 @@ export const pets: Resource = {
         },
       },
       success: ok("Animals.", "ListedPets", [ADA]),
-      // What an importer gets that sends every parameter.
-      errors: { invalid_request: "externalId cannot be beside id or q." },
     },
     createPet: {
       stability: "stable",
