@@ -110,7 +110,10 @@ export default {
       } else if (pathname === "/v1/pets" && request.method === "POST") {
         if (!/^application\/json[\t ]*(?:;|$)/i.test(request.headers.get("Content-Type") ?? ""))
           throw new Failure(415, "unsupported_media_type", "");
-        const bytes = await request.arrayBuffer();
+        const bytes = await new Promise<ArrayBuffer>((resolve, reject) => {
+          const timer = setTimeout(() => reject(new Failure(408, "request_timeout", "")), 10_000);
+          request.arrayBuffer().then((received) => (clearTimeout(timer), resolve(received)), reject);
+        });
         if (bytes.byteLength > 65_536) throw new Failure(413, "payload_too_large", "");
         const pet = parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
         const { name, categoryId, status: petStatus = "available" } = pet;
