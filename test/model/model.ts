@@ -97,8 +97,8 @@ export interface View {
 }
 
 export class Model {
-  /** Whether the last release serves the request. It knows no external ids. */
-  isReleased = false;
+  /** By their names, the fields of an animal that the version before knows, while it serves the request. */
+  known: object | undefined;
   pets = new Map<number, Pet>();
   categories = new Map<number, Category>();
   orders = new Map<number, Order>();
@@ -324,7 +324,15 @@ export class Model {
     this.#done.delete(key);
   }
 
-  readonly #write = (pet: Pet) => writePet(this.isReleased ? { ...pet, externalId: null } : pet);
+  readonly #write = (pet: Pet): string => {
+    if (this.known === undefined) return writePet(pet);
+    const values = Object.entries(pet).map(([field, value]) => [field, this.#knows(field) ? value : null]);
+    return writePet(Object.fromEntries(values) as Pet);
+  };
+
+  #knows(field: string): boolean {
+    return this.known === undefined || field in this.known;
+  }
 
   /** The last ids that were given out, by table. */
   get counters(): { [table: string]: number } {
@@ -391,13 +399,16 @@ export class Model {
     return pet !== undefined && pet.id !== id;
   }
 
-  /** Whether an order refuses a patch: a placed one each that names the status, a shipped one each that changes it. */
+  /**
+   * Whether an order refuses a patch: a placed one each that names the status, a shipped one each that changes it. The version without
+   * external ids does not ask a shipped one.
+   */
   #keepsStatus(pet: Pet, { status }: PetPatch): boolean {
     const order = this.#orderOf(pet.id);
     return (
       status !== undefined &&
       order !== undefined &&
-      (order.status === "placed" || (!this.isReleased && status !== pet.status))
+      (order.status === "placed" || (this.#knows("externalId") && status !== pet.status))
     );
   }
 

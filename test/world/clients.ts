@@ -18,8 +18,8 @@ export interface Surroundings {
   /** The official client. One copy serves all programs, because code that is new is slow. */
   PetStore: typeof PetStore;
   random: RandomOf;
-  /** Whether the last release serves some requests. Then they have only the parameters that it knows. */
-  isMixed: boolean;
+  /** The commit that serves some requests. Then they have only the parameters that it knows. */
+  beside: string | undefined;
 }
 
 /** What the sender of a request decides. */
@@ -50,9 +50,9 @@ export class Clients {
     step = this.step,
     signal?: AbortSignal | null,
   ): Promise<Response> {
-    const { clock, history, service, random, isMixed } = this.#world;
-    // The last release refuses a parameter that it does not know, and ignores a field.
-    const path = isMixed && sent.refusal === undefined ? asReleased(sent).path : sent.path;
+    const { clock, history, service, random, beside } = this.#world;
+    // An earlier version refuses a parameter that it does not know, and ignores a field.
+    const path = beside !== undefined && sent.refusal === undefined ? asReleased(sent, beside).path : sent.path;
     const request = { ...sent, path };
     const nth = (this.#sent.get(step) ?? 0) + 1;
     this.#sent.set(step, nth);

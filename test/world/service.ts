@@ -24,6 +24,7 @@ export interface Worker {
 
 /** A version of the service that is deployed. */
 export interface Version {
+  /** Its commit, or `PRESENT`. */
   name: string;
   program: Program<Worker>;
   /** Whether small stores reach its bounds of a search. */

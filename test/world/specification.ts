@@ -2,7 +2,7 @@ import { ROWS } from "../../register/operations.ts";
 import type { OperationId } from "../../register/row.ts";
 import type { Asked } from "../../register/simulated.ts";
 import { parseDocument, write } from "../../openapi/read.ts";
-import released from "../../openapi/released.json" with { type: "json" };
+import { git } from "../../scripts/git.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, type View } from "../model/model.ts";
@@ -38,19 +38,40 @@ const operationsOf = (paths: Paths) =>
     .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
     .map(([path, methods]) => ({ pattern: new RegExp(`^/v1${path.replace(/\{\w+\}/g, "(\\d+)")}$`), methods }));
 const OPERATIONS = operationsOf(document.paths as object as Paths);
-const RELEASED = operationsOf(released.paths as object as Paths);
 
-/** A request without the parameters and the fields that are new since the last release, which ignores them. */
-export function asReleased<Request extends Pick<Exchange, "method" | "path" | "body">>(request: Request): Request {
+interface Released {
+  operations: ReturnType<typeof operationsOf>;
+  schemas: { [name: string]: Schema };
+}
+const released = new Map<string, Released>();
+
+/** What a commit knows: the document of a release is in its commit, and in those after it. */
+function releasedAt(commit: string): Released {
+  const known = released.get(commit);
+  if (known !== undefined) return known;
+  const { paths, components } = JSON.parse(git("show", `${commit}:openapi/released.json`)) as typeof document;
+  const read = {
+    operations: operationsOf(paths as object as Paths),
+    schemas: components.schemas as Released["schemas"],
+  };
+  released.set(commit, read);
+  return read;
+}
+
+/** A request without the parameters and the fields that are new since a commit, which ignores them. */
+export function asReleased<Request extends Pick<Exchange, "method" | "path" | "body">>(
+  request: Request,
+  commit: string,
+): Request {
+  const { operations, schemas } = releasedAt(commit);
   const [pathname = "", search] = request.path.split("?");
-  const { methods } = RELEASED.find(({ pattern }) => pattern.test(pathname)) ?? {};
+  const { methods } = operations.find(({ pattern }) => pattern.test(pathname)) ?? {};
   const operation = methods?.[request.method.toLowerCase()];
   if (operation === undefined) return request;
   const isKnown = (parameter: string) => operation.parameters?.some(({ name }) => parameter.startsWith(`${name}=`));
   const path = [pathname, search?.split("&").filter(isKnown).join("&")].filter(Boolean).join("?");
   const [content] = Object.values(operation.requestBody?.content ?? {});
   if (request.body === undefined || content === undefined) return { ...request, path };
-  const schemas = released.components.schemas as { [name: string]: Schema };
   const schemaOf = ({ $ref }: { $ref: string }): Schema => schemas[$ref.split("/").at(-1) ?? ""] ?? {};
   const { items, ...one } = schemaOf(content.schema);
   const { properties = {} } = items === undefined ? one : schemaOf(items);
@@ -65,8 +86,10 @@ export function asReleased<Request extends Pick<Exchange, "method" | "path" | "b
  * @throws Error for a request of no operation, unless every state refuses it.
  */
 export function questionOf(exchange: Exchange): Question | undefined {
-  const isReleased = exchange.version !== PRESENT;
-  const { method, path, headers, body, apiKey, token, refusal } = isReleased ? asReleased(exchange) : exchange;
+  const { version } = exchange;
+  const isPresent = version === PRESENT;
+  const known = isPresent ? undefined : releasedAt(version).schemas["Animal"]?.properties;
+  const { method, path, headers, body, apiKey, token, refusal } = isPresent ? exchange : asReleased(exchange, version);
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
   const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
@@ -90,7 +113,7 @@ export function questionOf(exchange: Exchange): Question | undefined {
     token,
   };
   return (model, at, end) => {
-    model.isReleased = isReleased;
+    model.known = known;
     const answered = answer(asked, model, at);
     return Array.isArray(answered) ? pageOf(answered, query, end) : answered;
   };

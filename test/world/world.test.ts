@@ -36,7 +36,7 @@ const isShallow = git("rev-parse", "--is-shallow-repository") === "true";
 test.skipIf(isShallow)("the code of the last release beside that of today keeps every guarantee", async () => {
   const { commit } = previousRelease() ?? expect.unreachable("There is a release");
   const released = await programAt<Worker>(commit, "src/index.ts");
-  const both = { ...code, versions: [...code.versions, { name: "released", program: released }] };
+  const both = { ...code, versions: [...code.versions, { name: commit, program: released }] };
   const seed = randomInt(2 ** 31);
   const failure = await fail(both, document, { seed, steps: 800 });
   expect(

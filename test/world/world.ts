@@ -230,8 +230,9 @@ class World {
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
-    this.#isMixed = code.versions.some(({ name }) => name !== PRESENT);
-    const clients = new Clients({ clock, history, service, PetStore, random, isMixed: this.#isMixed });
+    const beside = code.versions.map(({ name }) => name).find((name) => name !== PRESENT);
+    this.#isMixed = beside !== undefined;
+    const clients = new Clients({ clock, history, service, PetStore, random, beside });
     this.#service = service;
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
