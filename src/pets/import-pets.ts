@@ -1,4 +1,4 @@
-import { exists, sql } from "drizzle-orm";
+import { eq, exists, or, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { upserts } from "../changes/handlers.ts";
 import { compileUpsert } from "../changes/upsert.ts";
@@ -6,7 +6,7 @@ import { guard } from "../http/guard.ts";
 import { int64Field, jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
-import { activeOrder } from "../orders/table.ts";
+import { activeOrder, orders } from "../orders/table.ts";
 import { batchOf } from "./batch.ts";
 import { DECIDED, petOnOrder } from "./pet.ts";
 import { externalIdField, pet, statusField } from "./shape.ts";
@@ -34,8 +34,10 @@ const upsert = compileUpsert("importPets", pet, {
   // The other system does not know of the order, and would offer the animal again.
   rule: {
     field: "status",
-    isBroken: (db, { value }) =>
-      sql`(${pets.status} IS NOT ${value("status")} AND ${exists(activeOrder(db, pets.id))})`,
+    isBroken: (db, { value }) => {
+      const refuses = or(eq(orders.status, "placed"), sql`${value("status")} <> 'sold'`);
+      return sql`(${pets.status} IS NOT ${value("status")} AND ${exists(activeOrder(db, pets.id, refuses))})`;
+    },
     error: () => petOnOrder(`${DECIDED}. Leave status out.`),
   },
 });

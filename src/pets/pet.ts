@@ -23,7 +23,8 @@ export const hasOwnExternalId = {
 
 /**
  * The patch of an animal, and of several. The order of an animal that is not cancelled decides its status. A patch that names the status
- * of an animal of a placed order is always refused: it would claim the animal.
+ * of an animal of a placed order is always refused: it would claim the animal. That of a shipped order may be sold again, because version
+ * 1.3.0 let clients make it available, which nobody could order.
  */
 export const petPatch: Options<keyof typeof pet.fields> = {
   missing: noSuchPet,
@@ -33,8 +34,8 @@ export const petPatch: Options<keyof typeof pet.fields> = {
     {
       field: "status",
       isBroken: (db, { value }) => {
-        const differs = sql`${pets.status} IS NOT ${value("status")}`;
-        return exists(activeOrder(db, pets.id, or(eq(orders.status, "placed"), differs)));
+        const frees = sql`${value("status")} NOT IN (${pets.status}, 'sold')`;
+        return exists(activeOrder(db, pets.id, or(eq(orders.status, "placed"), frees)));
       },
       error: () => petOnOrder(`${DECIDED}: ship or cancel the order. After a shipment, the animal stays sold.`),
     },

@@ -172,7 +172,7 @@ export class Model {
   importPets(given: ImportedPet[]): Answer {
     const found = given.map((item) => ({ item, pet: this.#petOf(item.externalId) }));
     const isRefused = ({ item: { status }, pet }: (typeof found)[number]) =>
-      pet !== undefined && status !== undefined && status !== pet.status && this.#orderOf(pet.id) !== undefined;
+      pet !== undefined && status !== undefined && status !== pet.status && this.#keepsStatus(pet, { status });
     if (found.some(isRefused)) return failure(409, "pet_on_order");
     const results = new Map<Pet, string>();
     for (const { item, pet } of found) if (pet === undefined) results.set(this.#add(item), "created");
@@ -408,7 +408,7 @@ export class Model {
     return (
       status !== undefined &&
       order !== undefined &&
-      (order.status === "placed" || (this.#knows("externalId") && status !== pet.status))
+      (order.status === "placed" || (this.#knows("externalId") && ![pet.status, "sold"].includes(status)))
     );
   }
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { expectError, expectJson } from "../support/client.ts";
+import { call, expectError, expectJson } from "../support/client.ts";
 import { Client, statesOf } from "./store.ts";
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -74,12 +74,21 @@ describe("an animal is not available", () => {
   });
 
   // Promise: shipped-animals-are-not-ordered, sold-animals
-  test("when it was shipped, even if its status was set to available", async () => {
-    const { petId, path } = await client.placeNew();
-    await client.ship(path);
+  test("when it was shipped, even if an earlier version made it available, until it is sold again", async () => {
+    const { petId, path: order } = await client.placeNew();
+    await client.ship(order);
     await expectError(await client.place({ petId }), "pet_not_available");
-    await client.patch(`/v1/pets/${petId}`, { status: "available" });
-    await expectError(await client.place({ petId }), "pet_not_available");
+    const path = `/v1/pets/${petId}`;
+    const item = { externalId: "sold", name: "Rex", categoryId: 1 };
+    const put = (status: string) =>
+      call("/v1/pets/batch", { method: "PUT", key: client.key, body: [{ ...item, status }] });
+    for (const change of [put, (status: string) => client.patch(path, { status })]) {
+      await env.DB.prepare("UPDATE pets SET status = 'available', external_id = 'sold' WHERE id = ?").bind(petId).run();
+      await expectError(await client.place({ petId }), "pet_not_available");
+      await expectError(await change("pending"), "pet_on_order");
+      expect((await change("sold")).status).toBe(200);
+      expect(await client.animal(petId)).toMatchObject(["sold", expect.any(String)]);
+    }
     expect(await statesOf(petId)).toEqual(["shipped"]);
   });
 });
