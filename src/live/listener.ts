@@ -111,7 +111,8 @@ export class StreamListener implements Listener {
       { highWaterMark: MAX_CHARACTERS, size: (chunk) => chunk?.byteLength ?? 0 },
     );
     const retry = RETRY.least + Math.floor(Math.random() * (RETRY.most - RETRY.least));
-    this.#write(`retry: ${retry}\n\n`);
+    // Without a blank line, which some libraries take for the end of a message: that would have no data.
+    this.#write(`retry: ${retry}\n`);
   }
 
   /** Here, the stream tells how much waits. */
@@ -125,7 +126,7 @@ export class StreamListener implements Listener {
 
   /** Keeps the connection: Node.js ends a body that brings nothing for 300 seconds. */
   comment(): void {
-    this.#write(":\n\n");
+    this.#write(":\n");
   }
 
   end(): void {

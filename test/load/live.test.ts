@@ -117,7 +117,7 @@ class Client {
       const messages = (text + chunk).split("\n\n");
       text = messages.pop() ?? "";
       for (const message of messages) {
-        const [, page] = /^id: \S+\ndata: (.*)$/s.exec(message) ?? [];
+        const [, page] = /^data: (.*)$/m.exec(message) ?? [];
         if (page !== undefined) this.#take(page);
       }
     }
