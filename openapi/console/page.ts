@@ -167,13 +167,13 @@ export function filters(label: string, name: string, others: unknown): TemplateR
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 /** As spreadsheets read a time: 2026-11-28 17:05:00. */
 export const moment = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
-/** A time, or its day, or when a day begins some days later: all where the browser is. */
+/** A time, or its day, or when a day begins some days later, at 0:00 or after a gap: all where the browser is. */
 export const time = (at: string): TemplateResult => html`<time datetime=${at}>${exact.format(new Date(at))}</time>`;
 export const dayOf = (time?: Date): string => moment.format(time).slice(0, 10);
 export function midnight(day = dayOf(), later = 0): Date {
-  const start = new Date(`${day}T00:00`);
-  start.setDate(start.getDate() + later);
-  return start;
+  const noon = new Date(`${day}T12:00`);
+  noon.setDate(noon.getDate() + later);
+  return new Date(noon.setHours(0, 0));
 }
 
 export const counted = (count: number, of: string) => `${count.toLocaleString("en")} ${of}${count === 1 ? "" : "s"}`;
