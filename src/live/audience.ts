@@ -3,8 +3,10 @@ import { encodeEventCursor } from "../feed/place.ts";
 import { resourceOf } from "../feed/table.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
 
-/** Characters of the events of a page, unless one event alone has more. */
-const PAGE_CHARACTERS = 65_536;
+/** Bytes of the events of a page. With the rest of it, they stay below 32 KiB, more than which some libraries take only when told to. */
+const PAGE_BYTES = 32_000;
+
+export const utf8 = new TextEncoder();
 
 /** What a listener may see and wants, and what ends it. Survives the hibernation of its hub, which keeps 2,048 bytes of each socket. */
 export interface Audience {
@@ -53,16 +55,19 @@ export interface Page {
  */
 export function pagesOf(items: readonly Item[], end: string, bookmark: string | undefined, more = false): Page[] {
   const pages: Page[] = [];
-  let [events, characters]: [string[], number] = [[], 0];
-  for (const [index, { event, place }] of items.entries()) {
-    events.push(event ?? "");
-    characters += event?.length ?? 0;
-    const next = items[index + 1];
-    const fits = events.length < MAX_LIMIT && characters + (next?.event?.length ?? 0) <= PAGE_CHARACTERS;
-    if (next !== undefined && fits) continue;
-    pages.push(pageOf(events, next === undefined ? end : place, bookmark, more && next !== undefined));
-    [events, characters] = [[], 0];
+  let [events, bytes, place]: [string[], number, string] = [[], 0, end];
+  for (const item of items) {
+    const event = item.event ?? "";
+    const size = utf8.encode(event).length;
+    if (events.length === MAX_LIMIT || (bytes > 0 && bytes + size > PAGE_BYTES)) {
+      pages.push(pageOf(events, place, bookmark, more));
+      [events, bytes] = [[], 0];
+    }
+    events.push(event);
+    bytes += size;
+    ({ place } = item);
   }
+  if (events.length > 0) pages.push(pageOf(events, end, bookmark));
   return pages;
 }
 

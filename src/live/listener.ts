@@ -1,4 +1,4 @@
-import type { Audience, Page } from "./audience.ts";
+import { type Audience, type Page, utf8 } from "./audience.ts";
 
 /** Characters that a listener gets, at most, before it has to come back: nothing tells how much of them waits in memory. */
 export const MAX_CHARACTERS = 4 * 2 ** 20;
@@ -88,8 +88,6 @@ export class SocketListener implements Listener {
     }
   }
 }
-
-const utf8 = new TextEncoder();
 
 /** An event stream (WHATWG HTML, section 9.2). It ends with its hub. */
 export class StreamListener implements Listener {

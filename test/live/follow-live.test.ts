@@ -71,6 +71,14 @@ describe("a socket", () => {
     expect(await one.heard(2)).toEqual([`pet.created ${id}`, "category.created 1"]);
     const feed = await (await call(`/v1/events?cursor=${one.pages[0]?.cursor}`, { key })).json<object>();
     expect({ events: one.events, cursor: one.cursor, more: false }).toEqual(feed);
+    const long = { ...REX, name: "\u91D1".repeat(100) };
+    await create(
+      "/v1/pets/batch",
+      Array.from({ length: 100 }, () => long),
+    );
+    await one.heard(102);
+    // Some libraries refuse larger messages (docs/languages.md).
+    expect(Math.max(...one.texts.map((text) => new TextEncoder().encode(text).length))).toBeLessThan(32_768);
   });
 
   // Promise: live-cursors
