@@ -81,6 +81,18 @@ const search = async (page: Page, name: string) => {
 const said = (page: Page, text: string | RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
 const orderButton = (page: Page, name: string) => page.getByRole("button", { name: `Order ${name}`, exact: true });
 
+/** Holds two requests for orders until both are sent. Else the feed of the first may disable the button below the pointer of the second. */
+async function gather(pages: Page[], method: string): Promise<void> {
+  const [{ promise: areSent, resolve }, sent] = [Promise.withResolvers<void>(), new Set<unknown>()];
+  for (const page of pages)
+    await page.route(/\/v1\/store\/orders/, async (route) => {
+      if (route.request().method() !== method) return route.fallback();
+      if (sent.add(route).size === 2) resolve();
+      await areSent;
+      return route.continue();
+    });
+}
+
 test("a customer searches, orders with a double click, and cancels, and the page asks once for each", async () => {
   const name = newName();
   const [{ id }, origin] = [await stock(name), await start()];
@@ -99,6 +111,7 @@ test("a customer searches, orders with a double click, and cancels, and the page
   await search(page, name);
   await orderButton(page, name).waitFor();
   expect(since()).toEqual(["GET /v1/pets"]);
+  await gather([page], "POST");
   await orderButton(page, name).dblclick();
   await said(page, `Thank you. Your order of ${name} has the number`);
   await expect.poll(() => page.getByRole("button", { name: "Cancel" }).count()).toBe(1);
@@ -107,6 +120,7 @@ test("a customer searches, orders with a double click, and cancels, and the page
   expect([order?.status, more]).toEqual(["placed", []]);
   expect(await orderButton(page, name).count()).toBe(0);
   await page.reload();
+  await gather([page], "DELETE");
   await page.getByRole("button", { name: `Cancel ${order?.id}: ${name}` }).dblclick();
   await said(page, `Your order ${order?.id} is cancelled.`);
   expect((await ordersOf(id)).map(({ status }) => status)).toEqual(["cancelled"]);
@@ -124,16 +138,8 @@ test("two customers at once see their own orders only, and one of them gets the 
   await stock(both);
   const [{ id }, origin] = [await stock(own), await start()];
   const [first, second] = [await open(origin, newName()), await open(origin, newName())];
-  // Both have ordered before one is served. Else the feed of the sale may disable the other's button below the pointer.
-  const [{ promise: bothOrdered, resolve }, held] = [Promise.withResolvers<void>(), [] as unknown[]];
-  for (const { page } of [first, second]) {
-    await search(page, both);
-    await page.route("**/v1/store/orders", async (route) => {
-      if (route.request().method() === "POST" && held.push(route) === 2) resolve();
-      if (route.request().method() === "POST") await bothOrdered;
-      return route.continue();
-    });
-  }
+  for (const { page } of [first, second]) await search(page, both);
+  await gather([first.page, second.page], "POST");
   await Promise.all([first, second].map(({ page }) => orderButton(page, both).click()));
   await Promise.all([first, second].map(({ page }) => said(page, /Thank you|Somebody else was faster/)));
   const texts = await Promise.all([first, second].map(({ page }) => page.getByRole("status").textContent()));
