@@ -16,8 +16,10 @@ const MAX_READS = 5;
 const UNKNOWN_FOR = 12_000;
 /** Milliseconds after which a listener that comes has the hub look. */
 const FRESH = 1_000;
-/** Close codes: none was sent, none could be sent, and all is done (RFC 6455, section 7.4.1). */
-const [NONE, BROKEN, DONE] = [1005, 1006, 1000];
+/** Close codes (RFC 6455, section 7.4.1): none was sent, none could be sent, and all is done. */
+const NONE = 1005;
+const BROKEN = 1006;
+const DONE = 1000;
 /** Milliseconds without a ping, after which a socket that has sent one is gone. */
 const SILENT_FOR = 150_000;
 

@@ -2,14 +2,18 @@ import { type Audience, type Page, utf8 } from "./audience.ts";
 
 /** Characters that a listener gets, at most, before it has to come back: nothing tells how much of them waits in memory. */
 export const MAX_CHARACTERS = 4 * 2 ** 20;
-/** Messages from a client that are ignored, and the characters of each, at most. */
-const [MAX_IGNORED, MAX_MESSAGE] = [10, 1_024];
+/** Messages from a client that are ignored, at most. */
+const MAX_IGNORED = 10;
+/** Characters of each, at most. */
+const MAX_MESSAGE = 1_024;
 /** Codes of RFC 6455 and its registry: a policy is violated, and the service restarts. */
-export const [POLICY, RESTART] = [1008, 1012];
+export const POLICY = 1008;
+export const RESTART = 1012;
 /** Added to the status of a failure. 4000 to 4999 are for applications. */
 export const CLOSE = 4_000;
 /** Milliseconds before an event source comes back, by chance between these: all listeners lose their hub together. */
-const RETRY = { least: 1_000, most: 5_000 };
+const LEAST_RETRY = 1_000;
+const MOST_RETRY = 5_000;
 
 /** One that the hub tells. */
 export interface Listener {
@@ -108,7 +112,7 @@ export class StreamListener implements Listener {
       },
       { highWaterMark: MAX_CHARACTERS, size: (chunk) => chunk?.byteLength ?? 0 },
     );
-    const retry = RETRY.least + Math.floor(Math.random() * (RETRY.most - RETRY.least));
+    const retry = LEAST_RETRY + Math.floor(Math.random() * (MOST_RETRY - LEAST_RETRY));
     // Without a blank line, which some libraries take for the end of a message: that would have no data.
     this.#write(`retry: ${retry}\n`);
   }

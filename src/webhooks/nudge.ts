@@ -10,8 +10,10 @@ import { objectName } from "./webhook.ts";
 
 /** Milliseconds for which an isolate remembers the enabled webhooks. */
 export const REMEMBERED = 10_000;
-/** Milliseconds between two nudges of a webhook, and of a hub, by an isolate, at least. A hub looks again a little later. */
-const [BETWEEN_NUDGES, BETWEEN_NUDGES_OF_HUBS] = [1_000, 100];
+/** Milliseconds between two nudges of a webhook by an isolate, at least. */
+const BETWEEN_NUDGES = 1_000;
+/** The same of a hub, which looks again a little later. */
+const BETWEEN_NUDGES_OF_HUBS = 100;
 /** Milliseconds for which a response waits for an object, at most. */
 const LONGEST_WAIT = 5_000;
 

@@ -12,8 +12,10 @@ import { deliveriesOf, type Delivery, type Page, stateOf, type WebhookState } fr
 
 const DAY = 24 * 3_600_000;
 
-/** Milliseconds after a run that could not read the database, and for which the secret before the newest signs too. */
-const [PAUSE_AFTER_FAILURE, OLD_SECRET_LASTS] = [5_000, DAY];
+/** Milliseconds after a run that could not read the database. */
+const PAUSE_AFTER_FAILURE = 5_000;
+/** Milliseconds for which the secret before the newest signs too. */
+const OLD_SECRET_LASTS = DAY;
 /** Milliseconds for which the object of a deleted webhook remembers: a restore within 30 days may bring the webhook back (D1 documentation, Time Travel). */
 const FORGOTTEN_AFTER = 31 * DAY;
 
