@@ -1,7 +1,7 @@
 import type { AddressSettings } from "../url.ts";
 import { originOf, Pace, shareOf } from "./budget.ts";
 import { deliver, type Outcome } from "./delivery.ts";
-import { counts, isSuccess, settle } from "./due.ts";
+import { counts, isSuccess, openingAt, settle } from "./due.ts";
 import { type Known, type Ledger, MAX_PENDING } from "./ledger.ts";
 import { Parallel, type Running } from "./parallel.ts";
 import { type Attempt, plan, type Situation, weakest } from "./plan.ts";
@@ -12,15 +12,6 @@ import { eventId } from "./store.ts";
 
 const GONE = 410;
 
-/** What an attempt is. */
-interface Purpose {
-  /** The configuration under which it started. */
-  known: Known;
-  /** To ask whether an endpoint works that fails. */
-  isProbe: boolean;
-  isCounted: boolean;
-}
-
 /** Starts attempts, and takes over how they end. */
 export class Attempts {
   readonly #ledger: Ledger;
@@ -28,32 +19,23 @@ export class Attempts {
   readonly #parallel = new Parallel();
   readonly #pace = new Pace();
   #turn = 0;
-  #begunAt = 0;
   /** The configuration whose receiver said that it is gone. */
   #gone: Known | undefined;
-  /** The last delivery of this run that did not succeed, for the log. */
+  /** The last delivery that did not succeed, for the log of this run of the alarm. */
   #failure: Waiting | undefined;
 
   constructor(ledger: Ledger, settings: AddressSettings) {
     [this.#ledger, this.#settings] = [ledger, settings];
   }
 
-  /** Those that run. */
   get size(): number {
     return this.#parallel.size;
   }
 
-  /** Those that this run of the alarm has started. */
-  get started(): number {
-    return this.#turn - this.#begunAt;
-  }
-
-  begin(): void {
-    [this.#begunAt, this.#failure] = [this.#turn, undefined];
-  }
-
+  /** Ends a run of the alarm. The attempts go on. */
   end(): void {
     if (this.#failure !== undefined) this.#log("a delivery did not succeed", this.#failure);
+    this.#failure = undefined;
   }
 
   /** Waits until one of them ends. */
@@ -75,7 +57,9 @@ export class Attempts {
     const [ledger, parallel, turn] = [this.#ledger, this.#parallel, this.#turn];
     const { concurrency = 1, peers = 1 } = ledger.known ?? {};
     const { proven, url, health } = ledger.progress;
-    return { ledger, parallel, turn, now, share: shareOf(concurrency, peers, proven === originOf(url), health, now) };
+    const opening = openingAt(health, now);
+    const share = shareOf(concurrency, peers, proven === originOf(url), opening.mode);
+    return { ledger, parallel, turn, now, share, opening };
   }
 
   /** Starts one, if one may start. Otherwise returns when one may, as far as time decides it. */
@@ -100,37 +84,35 @@ export class Attempts {
   }
 
   #start(attempt: Attempt, known: Known, now: number, givesWayAt: number): void {
-    const { row, body, isRefused, reader } = attempt;
-    const { key, resource, isReplay } = row;
+    const { row, body, reader } = attempt;
     const { health } = this.#ledger.progress;
     const isProbe = modeAt(health, now) === "failing" && row.lastAttemptAt !== null;
-    const purpose = { known, isProbe, isCounted: counts(row, health, now) };
+    const isCounted = counts(row, health, now);
+    const controller = new AbortController();
     this.#turn++;
     this.#pace.spend();
-    reader?.set(key, "running");
-    // Not one that nobody wants any more, or that waits in the queue by now.
-    const back = () => reader?.runs(key) === true && reader.set(key, "ready");
-    const kind = { key, resource, isReplay, isRefused, startedAt: now, era: known.era, givesWayAt, back };
-    this.#parallel.start(kind, async (running) => {
+    reader?.set(row.key, "running");
+    const start = { ...attempt, known, startedAt: now, givesWayAt, isProbe, isCounted, controller };
+    this.#parallel.start(start, async (running) => {
       const secrets = secretsAt(this.#ledger.secrets, Date.now());
-      const message = { id: eventId(key), body };
-      const outcome = await deliver(known.url, message, secrets, this.#settings, running.controller);
-      this.#settle(attempt, outcome, purpose, running);
+      const outcome = await deliver(known.url, { id: eventId(row.key), body }, secrets, this.#settings, controller);
+      this.#settle(running, outcome);
     });
   }
 
   /** Takes over what an attempt means. One that a jump of the place has overtaken is only recorded if it was delivered. */
-  #settle({ row: before, body, reader }: Attempt, outcome: Outcome, purpose: Purpose, running: Running): void {
+  #settle(running: Running, outcome: Outcome): void {
     const ledger = this.#ledger;
     const { queue, progress } = ledger;
-    const { known, isProbe, isCounted } = purpose;
+    const { row: before, body, reader, known, isProbe, isCounted } = running;
     const { response, retryAfter } = outcome;
     const { key, resource } = before;
     const now = Date.now();
     const isTaken = isSuccess(outcome);
     const isOutdated = ledger.era !== known.era;
     // What an earlier era says no longer holds. Its event is due, unless it is delivered.
-    if (!isTaken && (isOutdated || running.isAbandoned)) return running.isAbandoned ? undefined : running.back();
+    if (!isTaken && !this.#parallel.awaits(running)) return;
+    if (!isTaken && isOutdated) return reader?.back(key);
     const waiting = queue.get(key);
     const isHere =
       waiting !== undefined || (reader !== undefined && ledger.readers.includes(reader) && reader.runs(key));

@@ -1,4 +1,4 @@
-import { modeAt, type State } from "./state.ts";
+import type { Mode } from "./state.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -30,9 +30,9 @@ export interface Share {
  * @param webhooks that are enabled and have this host.
  * @param isProven whether the receiver took a delivery at this host.
  */
-export function shareOf(concurrency: number, webhooks: number, isProven: boolean, state: State, now: number): Share {
+export function shareOf(concurrency: number, webhooks: number, isProven: boolean, mode: Mode): Share {
   const peers = Math.max(webhooks, 1);
-  const isFailing = modeAt(state, now) === "failing";
+  const isFailing = mode === "failing";
   return {
     atOnce: isFailing ? 1 : Math.min(concurrency, Math.max(Math.floor(HOST_AT_ONCE / peers), 1)),
     aMinute: Math.max(Math.floor((isProven ? HOST_A_MINUTE : NEW_HOST_A_MINUTE) / peers), 1),

@@ -79,13 +79,6 @@ export interface Configuration {
   peers: number;
 }
 
-/** What a look at the database shows. */
-export interface Sight {
-  configuration: Configuration | undefined;
-  /** For each question. The first row is that of the place, unless the feed does not have it, or no longer. */
-  rows: Read[][];
-}
-
 /** Where to read the feed, and how much. */
 export interface Question {
   place: string;
@@ -105,13 +98,12 @@ export class Database {
     return new Session(this.#d1, undefined);
   }
 
-  async configuration(name: string): Promise<Configuration | undefined> {
-    const [row] = await this.#session.readFromPrimary(selectConfiguration(webhookOf(name)));
-    return row;
-  }
-
-  /** In one transaction, so that no restore comes in between, and the types are those of the configuration. */
-  async look(name: string, questions: readonly Question[]): Promise<Sight> {
+  /**
+   * In one transaction, so that no restore comes in between, and the types are those of the configuration.
+   *
+   * @returns the configuration, if there is one, and the rows of each question. The first one is that of the place, if the feed has it.
+   */
+  async look(name: string, questions: readonly Question[] = []) {
     const webhook = webhookOf(name);
     const [[configuration], ...rows] = await this.#session.writeRepeatably<[Configuration, ...Read[]]>([
       selectConfiguration(webhook),

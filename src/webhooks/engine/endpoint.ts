@@ -19,7 +19,7 @@ const OLD_SECRET_LASTS = DAY;
 /** Milliseconds for which the object of a deleted webhook remembers: a restore within 30 days may bring the webhook back (D1 documentation, Time Travel). */
 const FORGOTTEN_AFTER = 31 * DAY;
 
-/** An object in memory, from when it knows its webhook. */
+/** What an object has in memory. */
 type Life = { ledger: Ledger; look: Look; run: Run };
 
 /**
@@ -30,25 +30,31 @@ export class WebhookEndpoint extends DurableObject<Env> {
   readonly #store: Store;
   readonly #database: Database;
   readonly #tests = new Tests();
-  #life: Life | undefined;
+  #life: Life;
 
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
     this.#store = new Store(state.storage);
     this.#database = new Database(env.DB);
-    const progress = this.#store.progress();
-    if (progress !== undefined) this.#life = this.#live(new Ledger(this.#store, progress));
+    this.#life = this.#live();
   }
 
-  #live(ledger: Ledger, look = new Look(ledger, this.#database)): Life {
+  #live(): Life {
+    const ledger = new Ledger(this.#store);
+    const look = new Look(ledger, this.#database);
     return { ledger, look, run: new Run(ledger, look, this.env) };
   }
 
   /** The object knows its webhook from now on. */
   #known(name: string): Life {
-    // Whatever made it, an alarm finds out whether its webhook is there.
-    if (this.#life === undefined) void this.#wake(Date.now() + LONGEST_PAUSE);
-    return (this.#life ??= this.#live(new Ledger(this.#store, this.#store.begin(name))));
+    const { ledger } = this.#life;
+    if (ledger.progress.name === "") {
+      ledger.set({ name });
+      ledger.record(Date.now());
+      // Whatever made it, an alarm finds out whether its webhook is there.
+      void this.#wake(Date.now() + LONGEST_PAUSE);
+    }
+    return this.#life;
   }
 
   /** Tells that the feed has a new event. */
@@ -97,12 +103,13 @@ export class WebhookEndpoint extends DurableObject<Env> {
    */
   async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
     const life = await this.#started(name);
-    const [{ ledger }, { main }] = [life, life.ledger];
-    const { place: from, readFrom: newest } = main;
-    const { rows } = await this.#database.look(name, [{ place: newest, limit: 0 }]);
+    const { ledger, look } = life;
+    const { main } = ledger;
+    const { place: from } = main;
+    const { isLost } = await look.ask([0]);
     if (ledger.replay !== undefined) return "replay_running";
     // A place that the feed has lost stays: the next run tells the receiver.
-    const isSkipped = rows[0]?.[0]?.place === newest && ledger.main === main;
+    const isSkipped = !isLost && ledger.main === main;
     const to = place > from ? place : from;
     if (isSkipped) ledger.jump(to);
     await this.#record(life);
@@ -122,15 +129,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
     await this.#wake(run.change());
   }
 
-  /**
-   * Sends a `webhook.test`, which says nothing of a later address.
-   *
-   * @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute.
-   */
+  /** @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute. */
   async sendTest(name: string): Promise<TestOutcome | number> {
     const { ledger, run } = this.#known(name);
-    const { outcome, changes } = await this.#tests.send(ledger, this.#database, this.env);
-    if (changes) await this.#wake(run.change());
+    const outcome = await this.#tests.send(ledger, this.#database, this.env);
+    if (typeof outcome === "object") await this.#wake(run.change());
     return outcome;
   }
 
@@ -153,7 +156,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     } catch (error) {
       next = Date.now() + PAUSE_AFTER_FAILURE;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
-      logFailure({ webhook: this.#life?.ledger.progress.name }, cause);
+      logFailure({ webhook: this.#life.ledger.progress.name }, cause);
     } finally {
       await this.#wake(next);
     }
@@ -161,8 +164,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** Returns when the next run has to begin. */
   async #deliver(): Promise<number | undefined> {
-    if (this.#life === undefined) return undefined;
     const { ledger, run } = this.#life;
+    if (ledger.progress.name === "") return undefined;
     const next = await run.run();
     if (next === "deleted") return this.#forget(ledger);
     return next === "disabled" ? Date.now() + LONGEST_PAUSE : next;
@@ -177,7 +180,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     const end = goneSince + FORGOTTEN_AFTER;
     if (!ledger.isNew && Date.now() < end) return end;
     await this.#store.forget();
-    this.#life = undefined;
+    this.#life = this.#live();
     return undefined;
   }
 

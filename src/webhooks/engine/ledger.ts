@@ -41,11 +41,11 @@ export class Ledger {
   #secrets: Secrets | undefined;
   /** The deliveries that changed since the last transaction, by their key. Undefined for one that no longer waits. */
   readonly #changed = new Map<string, { row: Waiting | undefined; body: string | undefined }>();
-  readonly #lanes = new Map<string, boolean>();
   #finished: Finished[] = [];
   #isChanged = false;
 
-  constructor(store: Store, progress: Progress) {
+  constructor(store: Store) {
+    const progress = store.progress();
     [this.#store, this.progress, this.#secrets] = [store, progress, store.secrets()];
     this.queue = store.queue();
     this.main = new Reader(progress.place, undefined, progress.highest);
@@ -149,11 +149,6 @@ export class Ledger {
     this.#isChanged = true;
   }
 
-  setUnordered(lane: string, isUnordered: boolean): void {
-    this.queue.setUnordered(lane, isUnordered);
-    this.#lanes.set(lane, isUnordered);
-  }
-
   /** Goes to a place, and drops every event that waits. A reset stays: the receiver still has what the feed lost. */
   jump(place: string): void {
     this.drop(({ type }) => type !== RESET);
@@ -181,23 +176,20 @@ export class Ledger {
         reader.set(event.place, "done");
       }
     }
-    for (const lane of this.queue.emptied()) this.setUnordered(lane, false);
     this.queue.endPauses(now);
     const { progress } = this;
     const replay = this.replay?.hasEnded === false ? { place: this.replay.place, end: this.replay.end ?? "" } : null;
     const isMoved = this.main.place !== progress.place || replay?.place !== progress.replay?.place;
-    if (!this.#isChanged && !isMoved && this.#changed.size + this.#lanes.size === 0) return;
+    if (!this.#isChanged && !isMoved && this.#changed.size === 0) return;
     const { place, furthest } = this.main;
     const after: Progress = { ...progress, place, highest: furthest > place ? furthest : place, replay };
     this.#store.transaction(() => {
       for (const [key, { row, body }] of this.#changed) this.#store.change(key, row, body);
-      for (const [lane, isUnordered] of this.#lanes) this.#store.setUnordered(lane, isUnordered);
       this.#store.save(after, this.#finished);
     });
     Object.assign(progress, after);
     if (replay === null) this.replay = undefined;
     this.#changed.clear();
-    this.#lanes.clear();
     this.#finished = [];
     this.#isChanged = false;
   }

@@ -3,6 +3,9 @@ import type { Configuration, Database } from "./database.ts";
 import { messageBody, messageId } from "./delivery.ts";
 import { type Ledger, newRow, RESET } from "./ledger.ts";
 
+/** Milliseconds after a change of the configuration, for which isolates may not know it, and nudge nobody. */
+export const LONGEST_WAIT = 12_000;
+
 /** Why a webhook delivers nothing for now. */
 export type Stop = "deleted" | "disabled";
 
@@ -12,11 +15,21 @@ export class Look {
   readonly #database: Database;
   /** When the database was last asked. */
   at = 0;
-  /** Whether there was an event. */
-  hasFound = false;
+  /** It is asked once more at this time or later: something may have come. */
+  #expectedUntil = 0;
 
   constructor(ledger: Ledger, database: Database) {
     [this.#ledger, this.#database] = [ledger, database];
+  }
+
+  /** Something new may show up to so many milliseconds from now, `LONGEST_WAIT` at most. */
+  expect(within: number): void {
+    this.#expectedUntil = Math.max(this.#expectedUntil, Date.now() + within);
+  }
+
+  isExpected(now: number): boolean {
+    // A time further away was made by a clock that was ahead.
+    return Math.min(this.at, now) < this.#expectedUntil && this.#expectedUntil <= now + LONGEST_WAIT;
   }
 
   /**
@@ -28,34 +41,41 @@ export class Look {
     const ledger = this.#ledger;
     if (ledger.main.place === "" && !(await this.begin())) return "deleted";
     const { readers } = ledger;
-    const asked = readers.map(({ readFrom: place }, index) => ({ place, limit: limits[index] ?? 0 }));
-    const { furthest, readFrom } = ledger.main;
-    // Of what came before a crash, only its last place is known.
-    const isAhead = furthest > readFrom;
-    const questions = isAhead ? [...asked, { place: furthest, limit: 0 }] : asked;
-    const { configuration, rows } = await this.#database.look(ledger.progress.name, questions);
+    const { configuration, rows, isLost } = await this.ask(limits);
     this.at = Date.now();
     if (configuration === undefined) return "deleted";
     this.#learn(configuration);
     if (configuration.enabled === 0) return "disabled";
-    this.hasFound = false;
     // A call has moved a place meanwhile.
     if (readers.some((reader) => !ledger.readers.includes(reader))) return undefined;
-    if (rows[0]?.[0]?.place !== readFrom || (isAhead && rows.at(-1)?.[0]?.place !== furthest)) return this.#reset();
+    if (isLost) return this.#reset();
     for (const [index, reader] of readers.entries()) {
-      const { limit = 0 } = asked[index] ?? {};
+      const { [index]: limit = 0 } = limits;
       if (limit > 0 && reader.take(rows[index] ?? [], limit, (key) => ledger.queue.get(key) !== undefined))
-        this.hasFound = true;
+        this.expect(1);
     }
     return undefined;
+  }
+
+  /** Asks for the configuration and for events, and finds out whether the feed has lost what the receiver may have. */
+  async ask(limits: readonly number[]) {
+    const { main, readers, progress } = this.#ledger;
+    const { furthest, readTo } = main;
+    const questions = readers.map((reader, index) => ({ place: reader.readTo, limit: limits[index] ?? 0 }));
+    // Of what came before a crash, only its last place is known.
+    const isAhead = furthest > readTo;
+    if (isAhead) questions.push({ place: furthest, limit: 0 });
+    const { configuration, rows } = await this.#database.look(progress.name, questions);
+    const isLost = rows[0]?.[0]?.place !== readTo || (isAhead && rows.at(-1)?.[0]?.place !== furthest);
+    return { configuration, rows, isLost };
   }
 
   /** Starts at the place of the row. Returns whether there is one. */
   async begin(): Promise<boolean> {
     const ledger = this.#ledger;
-    const row = await this.#database.configuration(ledger.progress.name);
-    if (row === undefined) return false;
-    if (ledger.main.place === "") ledger.begin(row.place);
+    const { configuration } = await this.#database.look(ledger.progress.name);
+    if (configuration === undefined) return false;
+    if (ledger.main.place === "") ledger.begin(configuration.place);
     return true;
   }
 

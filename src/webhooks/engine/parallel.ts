@@ -1,72 +1,73 @@
-/** What an attempt takes of what may run at once. */
-export interface Kind {
-  /** The key of its delivery. */
-  key: string;
-  resource: string;
-  /** Whether the receiver refused the resource last. */
-  isRefused: boolean;
-  isReplay: boolean;
+import type { Known } from "./ledger.ts";
+import type { Attempt } from "./plan.ts";
+import type { Waiting } from "./queue.ts";
+
+/** An attempt that runs. */
+export interface Running extends Attempt {
+  /** The configuration under which it started. */
+  known: Known;
   startedAt: number;
-  era: number;
   /** When it may be ended for another one, if all run that may. */
   givesWayAt: number;
-  /** Makes the event one that may start. */
-  back: () => void;
-}
-
-export interface Running extends Kind {
+  /** Whether it asks an endpoint that fails whether it works. */
+  isProbe: boolean;
+  isCounted: boolean;
   controller: AbortController;
-  /** Whether nobody waits for it any more. */
-  isAbandoned: boolean;
-  end: Promise<void>;
 }
 
 /** Attempts that run at once, never two of one resource. They may outlive the run of the alarm that started them. */
 export class Parallel {
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, { one: Running; end: Promise<void> }>();
 
   get size(): number {
     return this.#running.size;
   }
 
+  get #all(): Running[] {
+    return [...this.#running.values()].map(({ one }) => one);
+  }
+
   /** The one that gives way first. */
   get first(): Running | undefined {
-    let first: Running | undefined;
-    for (const one of this.#running.values()) if (one.givesWayAt < (first?.givesWayAt ?? Infinity)) first = one;
-    return first;
+    return this.#all.toSorted((a, b) => a.givesWayAt - b.givesWayAt)[0];
   }
 
   /** When the last one started, if it still runs. */
   get lastStart(): number {
-    return this.#running.values().reduce((last, { startedAt }) => Math.max(last, startedAt), 0);
+    return Math.max(0, ...this.#all.map(({ startedAt }) => startedAt));
+  }
+
+  get refused(): number {
+    return this.#all.filter(({ isRefused }) => isRefused).length;
+  }
+
+  get replayed(): number {
+    return this.#all.filter(({ row }) => row.isReplay).length;
   }
 
   has = (resource: string): boolean => this.#running.has(resource);
 
   /** Whether this delivery is one of them. */
-  runs = ({ key, resource }: Pick<Kind, "key" | "resource">): boolean => this.#running.get(resource)?.key === key;
+  runs = ({ key, resource }: Waiting): boolean => this.#running.get(resource)?.one.row.key === key;
 
-  count(part: "isRefused" | "isReplay"): number {
-    return this.#running.values().reduce((sum, kind) => sum + Number(kind[part]), 0);
+  /** Whether somebody still waits for an attempt. */
+  awaits = (one: Running): boolean => this.#running.get(one.row.resource)?.one === one;
+
+  /** @param run never fails, but with the object. */
+  start(one: Running, run: (one: Running) => Promise<void>): void {
+    const { resource } = one.row;
+    const end = run(one).then(() => void (this.awaits(one) && this.#running.delete(resource)));
+    end.catch(() => {});
+    this.#running.set(resource, { one, end });
   }
 
-  /** @param run never fails. */
-  start(kind: Kind, run: (running: Running) => Promise<void>): void {
-    const running: Running = { ...kind, controller: new AbortController(), isAbandoned: false, end: Promise.resolve() };
-    running.end = run(running).then(() => void (running.isAbandoned || this.#running.delete(kind.resource)));
-    // The end of the object fails it.
-    running.end.catch(() => {});
-    this.#running.set(kind.resource, running);
-  }
-
-  /** Ends those of an earlier era that started before a time, without waiting for them. */
+  /** Ends those of an earlier era that started before a time, without waiting for them. Their events may start again. */
   abandon(era: number, before: number): void {
-    for (const running of this.#running.values()) {
-      if (running.era === era || running.startedAt > before) continue;
-      this.#running.delete(running.resource);
-      running.isAbandoned = true;
-      running.back();
-      running.controller.abort();
+    for (const { row, known, startedAt, reader, controller } of this.#all) {
+      if (known.era === era || startedAt > before) continue;
+      this.#running.delete(row.resource);
+      reader?.back(row.key);
+      controller.abort();
     }
   }
 

@@ -1,10 +1,9 @@
 import { halfOf, type Share } from "./budget.ts";
-import { isOnlyOfOutage, isRefusedItself, openingAt, startsAt } from "./due.ts";
+import { isOnlyOfOutage, isRefusedItself, type Opening, startsAt } from "./due.ts";
 import { type Ledger, MAX_PENDING, newRow, RESET } from "./ledger.ts";
 import type { Parallel } from "./parallel.ts";
 import { laneOf, type Waiting } from "./queue.ts";
 import type { Reader } from "./reader.ts";
-import { modeAt } from "./state.ts";
 
 /** Milliseconds for which a reset goes before every other delivery. */
 const RESET_GOES_FIRST = 3_600_000;
@@ -32,6 +31,7 @@ export interface Situation {
   ledger: Ledger;
   parallel: Parallel;
   share: Share;
+  opening: Opening;
   now: number;
   /** Counts the attempts. */
   turn: number;
@@ -43,9 +43,8 @@ const isReset = ({ progress, queue }: Ledger, now: number): boolean =>
 
 /** Whether the receiver refused the resource last, and not an outage alone. */
 const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
-  if (row.lastAttemptAt !== null) return !isOnlyOfOutage(row, progress.health);
-  const head = queue.head(laneOf(row));
-  return head !== undefined && head.refusedSince !== null && !isOnlyOfOutage(head, progress.health);
+  const last = row.lastAttemptAt === null ? queue.head(laneOf(row)) : row;
+  return last !== undefined && last.refusedSince !== null && !isOnlyOfOutage(last, progress.health);
 };
 
 /**
@@ -56,50 +55,44 @@ const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
  * @returns the attempt, or when one may start, as far as time decides it.
  */
 export function plan(situation: Situation): Attempt | number {
-  const { ledger, parallel, share, now, turn } = situation;
+  const { ledger, parallel, share, opening, now, turn } = situation;
   if (parallel.size >= share.atOnce) return Infinity;
-  const { best, soonest } = scan(situation);
+  const mayBeRefused = parallel.refused < halfOf(share);
+  const { best, soonest } = scan(situation, mayBeRefused);
   const isReplayFirst = turn % TURNS === 0;
   for (const isReplay of [isReplayFirst, !isReplayFirst]) {
-    if (isReplay && parallel.count("isReplay") >= Math.max(share.atOnce - 1, 1)) continue;
+    if (isReplay && parallel.replayed >= Math.max(share.atOnce - 1, 1)) continue;
     const reader = isReplay ? ledger.replay : ledger.main;
     const isNewFirst = share.atOnce === 1 && turn % 2 === 1;
     const row = best[Number(isReplay)];
-    const fresh = reader && (isNewFirst || row === undefined) ? fromWindow(situation, reader) : undefined;
+    const fresh = reader && (isNewFirst || row === undefined) ? fromWindow(situation, reader, mayBeRefused) : undefined;
     if (fresh !== undefined) return fresh;
     const body = row && ledger.bodyOf(row.key);
     if (row !== undefined && body !== undefined)
       return { row, body, isRefused: isRefused(ledger, row), reader: undefined };
   }
-  const { anew } = openingAt(ledger.progress.health, now);
   const hasNew = ledger.readers.some(({ size }) => size > 0);
-  return hasNew && anew > now ? Math.min(anew, soonest) : soonest;
+  return hasNew && opening.anew > now ? Math.min(opening.anew, soonest) : soonest;
 }
 
 /** The rows that come next, of new events and of the replay, and when another one may start. */
-function scan({ ledger, parallel, share, now }: Situation) {
-  const { queue } = ledger;
-  const { health } = ledger.progress;
+function scan({ ledger, parallel, opening, now }: Situation, mayBeRefused: boolean) {
+  const { queue, progress } = ledger;
   const best: [Waiting | undefined, Waiting | undefined] = [undefined, undefined];
   if (queue.quietUntil > now) return { best, soonest: queue.quietUntil };
-  const opening = openingAt(health, now);
-  const mayBeRefused = parallel.count("isRefused") < halfOf(share);
   let soonest = Infinity;
   let isQuiet = true;
-  const over: string[] = [];
-  queue.visit((row, orderEnds, lane) => {
-    if (orderEnds <= now) over.push(lane);
-    const at = Math.max(startsAt(row, health, opening, now), queue.notBefore(row.resource));
-    soonest = Math.min(soonest, orderEnds > now ? orderEnds : now, at > now ? at : Infinity);
+  const more = queue.visit(now, (row) => {
+    const at = Math.max(startsAt(row, progress.health, opening, now), queue.notBefore(row.resource));
+    if (at > now) soonest = Math.min(soonest, at);
     if (at > now) return;
     isQuiet = false;
     if (parallel.has(row.resource) || (!mayBeRefused && isRefused(ledger, row))) return;
     const other = best[Number(row.isReplay)];
     if (other === undefined || comesBefore(row, other)) best[Number(row.isReplay)] = row;
   });
+  soonest = Math.min(soonest, more);
   queue.quietUntil = isQuiet ? soonest : 0;
-  // Those that were refused for too long no longer wait for each other.
-  for (const lane of over) ledger.setUnordered(lane, true);
   return { best, soonest };
 }
 
@@ -109,14 +102,17 @@ function comesBefore(a: Waiting, b: Waiting): boolean {
   return first === second ? a.key < b.key : first < second;
 }
 
-function fromWindow({ ledger, parallel, share, now }: Situation, reader: Reader): Attempt | undefined {
-  if (openingAt(ledger.progress.health, now).anew > now) return undefined;
-  const mayBeRefused = share.atOnce === 1 || parallel.count("isRefused") < halfOf(share);
+function fromWindow(
+  { ledger, parallel, opening, now }: Situation,
+  reader: Reader,
+  mayBeRefused: boolean,
+): Attempt | undefined {
+  if (opening.anew > now) return undefined;
   for (const event of reader.ready()) {
     const row = newRow(event, reader.isReplay, now);
     const refused = isRefused(ledger, row);
     const isPaused = ledger.queue.notBefore(event.resource) > now;
-    if (ledger.queue.blocks(laneOf(row)) || isPaused || (refused && !mayBeRefused)) {
+    if (ledger.queue.blocks(laneOf(row), now) || isPaused || (refused && !mayBeRefused)) {
       ledger.put(row, event.body);
       reader.set(event.place, "done");
     } else if (!parallel.has(event.resource)) return { row, body: event.body, isRefused: refused, reader };
@@ -128,13 +124,13 @@ function fromWindow({ ledger, parallel, share, now }: Situation, reader: Reader)
  * How many events may be read, by the main reader and by the replay. While all attempts run that may, a read is worth it only when many
  * fit.
  */
-export function limitsOf({ ledger, parallel, share, now }: Situation): [main: number, replay: number] {
-  const { progress, queue, main, replay, room } = ledger;
+export function limitsOf({ ledger, parallel, share, opening, now }: Situation): [main: number, replay: number] {
+  const { queue, main, replay, room } = ledger;
   if (isReset(ledger, now)) return [0, 0];
   // Beyond the room: one that succeeds ends a standstill behind others that are refused.
   const beyond = Math.min(Math.max(room + FEW, 0), FEW);
   const replayed = queue.replayed + (replay?.size ?? 0);
-  if (modeAt(progress.health, now) === "failing") {
+  if (opening.mode === "failing") {
     const hasNew = main.size > 0 || queue.rows.some((row) => row.lastAttemptAt === null && !row.isReplay);
     return [hasNew ? 0 : beyond, replay?.hasMore === true && replayed + queue.size === 0 ? FEW : 0];
   }

@@ -3,7 +3,7 @@ import { START as HEALTHY, type State } from "./state.ts";
 
 /** What an object remembers, beside the deliveries that wait and its secret. Times are in milliseconds since the epoch. */
 export interface Progress {
-  /** `<id>-<tag>` of the webhook: an alarm may wake an object that does not know it. */
+  /** `<id>-<tag>` of the webhook. Empty until a call tells it: an alarm knows no name. */
   name: string;
   /** The place in the feed up to which everything is delivered, or waits. Empty before the object starts. */
   place: string;
@@ -27,7 +27,8 @@ export interface Progress {
   goneSince: number | null;
 }
 
-export const START: Omit<Progress, "name"> = {
+export const START: Progress = {
+  name: "",
   place: "",
   highest: "",
   replay: null,

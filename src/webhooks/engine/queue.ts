@@ -11,7 +11,7 @@ export interface Waiting {
   readonly isReplay: boolean;
   /** Attempts that count. */
   readonly attempts: number;
-  /** When the receiver first refused an event of the resource since it took one. Null when it did not. */
+  /** When the receiver first refused it, or the event before it that has failed for good. Null when it did not. */
   readonly refusedSince: number | null;
   readonly lastAttemptAt: number | null;
   readonly nextAttemptAt: number;
@@ -19,36 +19,27 @@ export interface Waiting {
   readonly error: NonNullable<Outcome["error"]> | null;
 }
 
-/** What has one order: the deliveries of a resource that wait, or of the replay of it. */
-interface Lane {
-  /** One at least, in the order of their keys. */
-  rows: Waiting[];
-  /** Whether they no longer wait for each other. */
-  isUnordered: boolean;
-}
-
-/** Milliseconds for which a resource that is refused keeps its order. */
+/** Milliseconds for which the later events of a resource wait for one that is refused. */
 const ORDER_LASTS = 3_600_000;
 
-/** The name of a lane. */
+/** The deliveries of a resource have one order, and those of its replay another one. */
 export const laneOf = ({ resource, isReplay }: Pick<Waiting, "resource" | "isReplay">): string =>
   isReplay ? `replay ${resource}` : resource;
+
+const orderEnds = ({ refusedSince }: Waiting): number => (refusedSince ?? Infinity) + ORDER_LASTS;
 
 /** The deliveries that wait, and what is known of their resources. */
 export class Queue {
   readonly #rows = new Map<string, Waiting>();
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes without an order. One of which nothing waits any more gets its order back when the queue is recorded. */
-  readonly unordered: Set<string>;
+  /** Of each lane, one row at least, in the order of their keys. */
+  readonly #lanes = new Map<string, Waiting[]>();
   /** Until when the receiver wants no event of a resource. A crash forgets it. */
   readonly #pauses = new Map<string, number>();
-  /** Of them, those of a replay. */
   replayed = 0;
   /** Before which no row may start. Whatever changes a row or the state of the endpoint sets it to 0. */
   quietUntil = 0;
 
-  constructor(rows: readonly Waiting[], unordered: readonly string[]) {
-    this.unordered = new Set(unordered);
+  constructor(rows: readonly Waiting[]) {
     for (const row of rows) this.put(row);
   }
 
@@ -64,31 +55,33 @@ export class Queue {
 
   /** Adds a row, or takes the place of the one with its key. */
   put(row: Waiting): void {
-    const name = laneOf(row);
-    const lane = this.#lanes.get(name) ?? { rows: [], isUnordered: this.unordered.has(name) };
-    const index = lane.rows.findIndex(({ key }) => key >= row.key);
-    if (index === -1) lane.rows.push(row);
-    else lane.rows.splice(index, lane.rows[index]?.key === row.key ? 1 : 0, row);
-    this.#lanes.set(name, lane);
+    const lane = this.#lanes.get(laneOf(row)) ?? [];
+    const index = lane.findIndex(({ key }) => key >= row.key);
+    if (index === -1) lane.push(row);
+    else lane.splice(index, lane[index]?.key === row.key ? 1 : 0, row);
+    this.#lanes.set(laneOf(row), lane);
     if (row.isReplay && !this.#rows.has(row.key)) this.replayed++;
     this.#rows.set(row.key, row);
     this.quietUntil = 0;
   }
 
   remove(row: Waiting): void {
-    if (this.#rows.delete(row.key) && row.isReplay) this.replayed--;
-    const name = laneOf(row);
-    const lane = this.#lanes.get(name);
-    if (lane !== undefined) lane.rows = lane.rows.filter(({ key }) => key !== row.key);
-    if (lane?.rows.length === 0) this.#lanes.delete(name);
+    if (!this.#rows.delete(row.key)) return;
+    if (row.isReplay) this.replayed--;
+    const rest = this.#lanes.get(laneOf(row))?.filter(({ key }) => key !== row.key) ?? [];
+    if (rest.length > 0) this.#lanes.set(laneOf(row), rest);
+    else this.#lanes.delete(laneOf(row));
     this.quietUntil = 0;
   }
 
   /** The oldest row of a lane. */
-  head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.rows[0];
+  head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.[0];
 
   /** Whether a new event of a lane has to wait for an earlier one. */
-  blocks = (lane: string): boolean => this.#lanes.get(lane)?.isUnordered === false;
+  blocks(lane: string, now: number): boolean {
+    const head = this.head(lane);
+    return head !== undefined && orderEnds(head) > now;
+  }
 
   /** The time before which nothing of a resource may start, because its receiver asked for it. */
   notBefore = (resource: string): number => this.#pauses.get(resource) ?? 0;
@@ -105,25 +98,20 @@ export class Queue {
     this.quietUntil = 0;
   }
 
-  /** Visits the rows that wait for no earlier one, each with the time at which the order of its lane ends. */
-  visit(see: (row: Waiting, orderEnds: number, lane: string) => void): void {
-    for (const [name, { rows, isUnordered }] of this.#lanes) {
-      const [head] = rows;
-      if (head === undefined) continue;
-      const isWaitedFor = rows.length > 1 && !isUnordered && head.refusedSince !== null;
-      see(head, isWaitedFor ? (head.refusedSince ?? 0) + ORDER_LASTS : Infinity, name);
-      if (isUnordered) for (const row of rows.slice(1)) see(row, Infinity, name);
+  /**
+   * Visits the rows that wait for no earlier one.
+   *
+   * @returns when more of them will.
+   */
+  visit(now: number, see: (row: Waiting) => void): number {
+    let more = Infinity;
+    for (const lane of this.#lanes.values()) {
+      const [head] = lane;
+      const ends = head === undefined ? Infinity : orderEnds(head);
+      if (ends <= now) lane.forEach(see);
+      else if (head !== undefined) see(head);
+      if (lane.length > 1 && ends > now) more = Math.min(more, ends);
     }
+    return more;
   }
-
-  setUnordered(name: string, isUnordered: boolean): void {
-    if (isUnordered) this.unordered.add(name);
-    else this.unordered.delete(name);
-    const lane = this.#lanes.get(name);
-    if (lane !== undefined) lane.isUnordered = isUnordered;
-    this.quietUntil = 0;
-  }
-
-  /** The lanes without an order of which nothing waits any more. */
-  emptied = (): string[] => [...this.unordered].filter((lane) => !this.#lanes.has(lane));
 }

@@ -33,14 +33,14 @@ export class Reader {
   place: string;
   /** The last place whose event the receiver may have. After a crash, it can be ahead of what is read again. */
   furthest: string;
-  /** Everything up to it is recorded, or in the window. */
-  #readTo: string;
+  /** Everything up to it is recorded, or in the window. The next read begins at its row. */
+  readTo: string;
   /** Whether the feed had more than the last read returned. */
   hasMore = true;
   readonly #window = new Map<string, { event: NewEvent; state: State }>();
 
   constructor(place: string, end?: string, furthest = place) {
-    this.place = this.#readTo = place;
+    this.place = this.readTo = place;
     this.furthest = furthest > place ? furthest : place;
     this.end = end;
     this.isReplay = end !== undefined;
@@ -50,18 +50,13 @@ export class Reader {
     return this.#window.size;
   }
 
-  /** Where the next read begins: at a row that is known. */
-  get readFrom(): string {
-    return this.#readTo;
-  }
-
   /** Whether a replay has reached its end. */
   get hasEnded(): boolean {
     return this.end !== undefined && this.place >= this.end;
   }
 
   /**
-   * Takes what was read from `readFrom` on.
+   * Takes what was read from `readTo` on.
    *
    * @param limit of its events. The row of the place comes beside them.
    * @param waits whether an event is in the queue already.
@@ -70,8 +65,8 @@ export class Reader {
   take(rows: readonly Read[], limit: number, waits: (place: string) => boolean): boolean {
     let isNew = false;
     for (const { place, type, resource, event } of rows) {
-      if (place <= this.#readTo || (this.end !== undefined && place > this.end)) continue;
-      this.#readTo = place;
+      if (place <= this.readTo || (this.end !== undefined && place > this.end)) continue;
+      this.readTo = place;
       if (event === null || waits(place)) continue;
       this.#window.set(place, { event: { place, type, resource, body: event }, state: "ready" });
       isNew = true;
@@ -80,7 +75,7 @@ export class Reader {
     this.hasMore = rows.length > limit || last?.later === 1;
     if (this.end !== undefined && (!this.hasMore || (last?.place ?? "") >= this.end)) {
       this.hasMore = false;
-      this.#readTo = this.end;
+      this.readTo = this.end;
     }
     this.#advance();
     return isNew;
@@ -98,9 +93,13 @@ export class Reader {
     const entry = this.#window.get(place);
     if (entry === undefined) return;
     entry.state = state;
-    if (state !== "done") return;
-    if (place > this.furthest) this.furthest = place;
-    this.#advance();
+    if (state !== "ready" && place > this.furthest) this.furthest = place;
+    if (state === "done") this.#advance();
+  }
+
+  /** Lets an event start again whose attempt says nothing, unless nobody wants it any more, or it waits in the queue by now. */
+  back(place: string): void {
+    if (this.runs(place)) this.set(place, "ready");
   }
 
   /** Takes out the events of every other type. Of an attempt that runs, only a success is recorded then. */
@@ -123,6 +122,6 @@ export class Reader {
       this.#window.delete(place);
       this.place = place;
     }
-    this.place = this.#readTo;
+    this.place = this.readTo;
   }
 }

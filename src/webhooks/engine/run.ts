@@ -1,8 +1,7 @@
 import type { AddressSettings } from "../url.ts";
 import { Attempts } from "./attempts.ts";
-import { openingAt } from "./due.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Look, Stop } from "./look.ts";
+import { LONGEST_WAIT, type Look, type Stop } from "./look.ts";
 import { limitsOf } from "./plan.ts";
 
 const SECOND = 1_000;
@@ -16,10 +15,10 @@ const LONGEST_RUN = 60 * SECOND;
 const MOST_STARTED = 1_000;
 /** Milliseconds after which something that has finished is recorded, at most, while the run goes on. */
 const RECORDED_AFTER = SECOND;
-/** Milliseconds after a change of the configuration, for which isolates may not know it, and nudge nobody. */
-const UNKNOWN_FOR = 12 * SECOND;
-/** Milliseconds of an attempt of an earlier era, at most. */
-const OUTDATED_LASTS = 5 * SECOND;
+/** Milliseconds between two nudges of an isolate, at least: one that finds nothing may have swallowed the next one. */
+const BETWEEN_NUDGES = SECOND;
+/** Milliseconds of an attempt of an earlier era, at most: nobody waits for what another receiver, or one that is back, still holds. */
+const OUTDATED_LASTS = 2 * SECOND;
 
 /** The part of an object that delivers, as long as the object is in memory. */
 export class Run {
@@ -28,11 +27,7 @@ export class Run {
   readonly #attempts: Attempts;
   #isRunning = false;
   #mustLook = true;
-  #isNudged = false;
-  /** Whether the last look was for a nudge. An isolate nudges once a second: one that finds nothing may have swallowed the next one. */
-  #wasNudged = false;
   #recordedAt = 0;
-  #changedAt = 0;
   #wakeUp = () => {};
 
   constructor(ledger: Ledger, look: Look, settings: AddressSettings) {
@@ -41,14 +36,14 @@ export class Run {
 
   /** Notes that the feed has more. Returns when the next run has to begin. Undefined while one runs. */
   nudge(): number | undefined {
-    this.#isNudged = true;
+    this.#look.expect(BETWEEN_NUDGES);
     return this.#wake(this.#readsAt(Date.now()));
   }
 
   /** Notes that something has changed: the configuration, the place, the state. */
   change(): number | undefined {
     this.#mustLook = true;
-    this.#changedAt = Date.now();
+    this.#look.expect(LONGEST_WAIT);
     return this.#wake(0);
   }
 
@@ -66,25 +61,24 @@ export class Run {
     const begin = Date.now();
     const attempts = this.#attempts;
     [this.#isRunning, this.#mustLook, this.#recordedAt] = [true, true, begin];
-    attempts.begin();
+    let [stop, started]: [Stop | undefined, number] = [undefined, 0];
     try {
       for (;;) {
-        if (this.#mustLook) {
-          const stop = await this.#see();
-          // A call has changed something meanwhile.
-          if (this.#mustLook) continue;
-          if (stop !== undefined) return stop;
-        }
+        // A call may change something meanwhile.
+        while (this.#mustLook) stop = await this.#see();
+        if (stop !== undefined) return stop;
         const gone = attempts.takeGone();
         if (gone !== undefined && (await this.#look.disable(gone))) this.#mustLook = true;
         if (this.#mustLook) continue;
         const now = Date.now();
-        const isOver = now >= begin + LONGEST_RUN || now < begin || attempts.started >= MOST_STARTED;
-        if (isOver) return now;
+        if (now >= begin + LONGEST_RUN || now < begin || started >= MOST_STARTED) return now;
         if (this.#ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);
         attempts.abandon(now - OUTDATED_LASTS);
         const startsAt = attempts.startOne(now);
-        if (startsAt === undefined) continue;
+        if (startsAt === undefined) {
+          started++;
+          continue;
+        }
         const readsAt = this.#readsAt(now);
         this.#mustLook ||= readsAt <= now;
         if (this.#mustLook) continue;
@@ -115,22 +109,16 @@ export class Run {
 
   /** When the feed is read again, if nothing else happens. */
   #readsAt(now: number): number {
-    const limits = limitsOf(this.#attempts.situation(now));
+    const situation = this.#attempts.situation(now);
+    const limits = limitsOf(situation);
     const hasMore = this.#ledger.readers.some((reader, index) => reader.hasMore && limits[index] !== 0);
-    const { hasFound, at } = this.#look;
-    const isAwaited = this.#isNudged || this.#wasNudged || hasFound || Math.abs(now - this.#changedAt) < UNKNOWN_FOR;
-    if (!hasMore && (limits[0] === 0 || !isAwaited)) return Infinity;
-    const readsAt = hasMore ? 0 : Math.min(at, now) + SHORTEST_PAUSE;
-    return Math.max(readsAt, openingAt(this.#ledger.progress.health, now).anew);
+    if (!hasMore && (limits[0] === 0 || !this.#look.isExpected(now))) return Infinity;
+    const readsAt = hasMore ? 0 : Math.min(this.#look.at, now) + SHORTEST_PAUSE;
+    return Math.max(readsAt, situation.opening.anew);
   }
 
-  async #see(): Promise<Stop | undefined> {
-    [this.#mustLook, this.#wasNudged, this.#isNudged] = [false, this.#isNudged, false];
-    const { url, enabled } = this.#ledger.progress;
-    const stop = await this.#look.again(limitsOf(this.#attempts.situation(Date.now())));
-    const { progress } = this.#ledger;
-    // Another receiver, or one that is back, does not wait for what an earlier one holds.
-    if (progress.url !== url || (progress.enabled && !enabled)) this.#attempts.abandon(Infinity);
-    return stop;
+  #see(): Promise<Stop | undefined> {
+    this.#mustLook = false;
+    return this.#look.again(limitsOf(this.#attempts.situation(Date.now())));
   }
 }

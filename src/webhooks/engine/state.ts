@@ -125,7 +125,7 @@ function withLeft(stretch: NonNullable<State["outage"]>, { outage }: State, hasL
   return { ...stretch, from: Math.min(stretch.from, outage.from), ...(since < Infinity && { since }) };
 }
 
-type Transition = readonly [to: Mode, ...changes: (keyof typeof CHANGES)[]];
+export type Transition = readonly [to: Mode, ...changes: (keyof typeof CHANGES)[]];
 export type Transitions = { readonly [from in Mode]: { readonly [on in Happening["kind"]]: Transition } };
 
 /** Every change of the state of an endpoint. docs/decisions/webhooks.md draws it. */

@@ -18,7 +18,6 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS pending ${COLUMNS};
   CREATE TABLE IF NOT EXISTS replaying ${COLUMNS};
-  CREATE TABLE IF NOT EXISTS unordered (resource TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, number INTEGER NOT NULL, deliveries TEXT NOT NULL);
 `;
 
@@ -59,18 +58,10 @@ export class Store {
     this.#rows("REPLACE INTO state (name, value) VALUES (?, ?)", name, JSON.stringify(value));
   }
 
-  /** Undefined for an object that does not know its webhook yet. */
-  progress(): Progress | undefined {
+  progress(): Progress {
     const stored = this.#read<Progress>("progress");
     // A version before may have stored less.
-    return stored && { ...START, ...stored, health: { ...START.health, ...stored.health } };
-  }
-
-  /** The progress of an object that starts. */
-  begin(name: string): Progress {
-    const progress = { ...START, name };
-    this.save(progress, []);
-    return progress;
+    return { ...START, ...stored, health: { ...START.health, ...stored?.health } };
   }
 
   /** @param finished what has finished since it was last saved. */
@@ -94,13 +85,11 @@ export class Store {
   }
 
   queue(): Queue {
-    const unordered = this.#rows<{ resource: string }>("SELECT resource FROM unordered");
     const rows = ["pending", "replaying"].flatMap((table) => {
       const waiting = this.#rows<Omit<Waiting, "isReplay">>(`SELECT ${WAITING} FROM ${table} ORDER BY key`);
       return waiting.map((row) => ({ ...row, isReplay: table === "replaying" }));
     });
-    const lanes = unordered.map(({ resource }) => resource);
-    return new Queue(rows, lanes);
+    return new Queue(rows);
   }
 
   /** The body of a delivery that waits. Undefined when it no longer does. */
@@ -127,11 +116,6 @@ export class Store {
       const values = [key, row.type, row.resource, body, ...changedOf(row)];
       this.#rows(`REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
     }
-  }
-
-  setUnordered(resource: string, isUnordered: boolean): void {
-    const sql = isUnordered ? "INSERT OR IGNORE INTO unordered VALUES (?)" : "DELETE FROM unordered WHERE resource = ?";
-    this.#rows(sql, resource);
   }
 
   /** The finished deliveries that are listed, the newest first, each with its number. */

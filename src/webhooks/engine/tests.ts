@@ -34,43 +34,34 @@ export class Tests {
   }
 
   /**
-   * Sends a `webhook.test`. One that succeeds makes everything due, also what a receiver still holds.
+   * Sends a `webhook.test`. One that succeeds makes everything due, also what a receiver still holds. It says nothing of a later address.
    *
-   * @returns the outcome, or the seconds to wait, and whether the test changes when something starts.
+   * @returns the outcome, or the seconds to wait.
    */
-  async send(
-    ledger: Ledger,
-    database: Database,
-    settings: AddressSettings,
-  ): Promise<{ outcome: TestOutcome | number; changes: boolean }> {
+  async send(ledger: Ledger, database: Database, settings: AddressSettings): Promise<TestOutcome | number> {
     const [era, begin] = [ledger.era, Date.now()];
     const wait = this.#wait(begin);
-    if (wait > 0) return { outcome: wait, changes: false };
+    if (wait > 0) return wait;
     this.#begun.push(begin);
     this.#isRunning = true;
     try {
-      const configuration = await database.configuration(ledger.progress.name);
+      const { configuration } = await database.look(ledger.progress.name);
       if (configuration === undefined) throw new Error("There is no such webhook");
       const id = messageId();
       const message = { id, body: messageBody(id, "webhook.test", {}) };
       const sentAt = Date.now();
-      const ended = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), settings);
-      const milliseconds = Date.now() - sentAt;
-      const changes = isSuccess(ended) && era === ledger.era;
-      if (changes) {
-        ledger.happen({ kind: "tested", at: Date.now() });
+      const outcome = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), settings);
+      const now = Date.now();
+      if (isSuccess(outcome) && era === ledger.era) {
+        ledger.happen({ kind: "tested", at: now });
         ledger.set({ proven: originOf(configuration.url) });
         ledger.queue.endPauses(Infinity);
         ledger.beginEra();
-        ledger.record(Date.now());
+        ledger.record(now);
       }
-      const { response, error } = ended;
-      const outcome = {
-        ...(response !== undefined && { response }),
-        ...(error !== undefined && { error }),
-        milliseconds,
-      };
-      return { outcome, changes };
+      const { response, error } = outcome;
+      const milliseconds = now - sentAt;
+      return { ...(response !== undefined && { response }), ...(error !== undefined && { error }), milliseconds };
     } finally {
       this.#isRunning = false;
     }

@@ -50,7 +50,7 @@ export function stateOf(ledger: Ledger): WebhookState {
   const { health } = progress;
   const opening = openingAt(health, now);
   let next = Infinity;
-  if (progress.enabled) queue.visit((row) => (next = Math.min(next, startsAt(row, health, opening, now))));
+  if (progress.enabled) queue.visit(now, (row) => (next = Math.min(next, startsAt(row, health, opening, now))));
   return {
     health: modeAt(health, now) === "failing" ? "failing" : "ok",
     pending: queue.size,
