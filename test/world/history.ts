@@ -99,7 +99,7 @@ const HARMLESS = new Set([
 export class History {
   readonly events: Event[] = [];
   readonly exchanges: Exchange[] = [];
-  /** How often each kind of fault happened. */
+  /** How often each kind of fault happened, and each thing that a world may meet. */
   readonly faults = new Map<string, number>();
   /** When those happened that may delay an event on its way to a webhook. */
   readonly delays: number[] = [];
@@ -109,8 +109,12 @@ export class History {
     this.#clock = clock;
   }
 
-  fault(kind: string): void {
+  count(kind: string): void {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
+  }
+
+  fault(kind: string): void {
+    this.count(kind);
     if (!HARMLESS.has(kind)) this.delays.push(this.#clock.now);
   }
 

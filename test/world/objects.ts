@@ -19,6 +19,25 @@ const RETRY = 2_000;
 /** Milliseconds until a socket ends whose response got lost. */
 const UNHEARD = 180_000;
 
+/** What an object of the engine may keep from one version to the next, as conditions on its tables and on its progress, `value`. */
+export const KEPT: { [state: string]: string } = {
+  "a new event": "EXISTS (SELECT 1 FROM pending WHERE last_attempt_at IS NULL)",
+  "a refused event": "EXISTS (SELECT 1 FROM pending WHERE last_attempt_at IS NOT NULL)",
+  "a pause": "EXISTS (SELECT 1 FROM pending WHERE response IN (429, 503))",
+  "a resource without an order": "EXISTS (SELECT 1 FROM pending WHERE first_failure_at <= ?1 - 3600000)",
+  "a reset": "EXISTS (SELECT 1 FROM pending WHERE type = 'feed.reset')",
+  "a replay": "value ->> '$.replay' IS NOT NULL",
+  "a refused event of a replay": "EXISTS (SELECT 1 FROM replaying WHERE last_attempt_at IS NOT NULL)",
+  "an endpoint that fails": "value ->> '$.health.failedFrom' <= ?1 - 30000",
+  "an endpoint that limits": "value ->> '$.health.limitedUntil' > ?1",
+  "an outage": "value ->> '$.health.outage' IS NOT NULL",
+  "an endpoint that is off": "value ->> '$.enabled' = 0",
+  "an endpoint that is gone": "value ->> '$.goneSince' IS NOT NULL",
+  "a failed event": `value LIKE '%"failed"%' OR EXISTS (SELECT 1 FROM history WHERE deliveries LIKE '%"failed"%')`,
+  "an event for which there was no room": "value LIKE '%no_room%'",
+  "two secrets": "EXISTS (SELECT 1 FROM state WHERE name = 'secrets' AND value LIKE '%previous%')",
+};
+
 /** The storage of an object. Writes become durable together, before the next message leaves. A crash loses those that are not. */
 class Storage {
   readonly #database = new Sqlite();
@@ -104,6 +123,13 @@ class Storage {
     return Number(this.#all("SELECT total_changes() AS count", [])[0]?.["count"]);
   }
 
+  /** What the object of a webhook keeps at a time. */
+  kept(now: number): string[] {
+    const columns = Object.values(KEPT).map((condition, index) => `${condition} AS is${index}`);
+    const [row = {}] = this.#all(`SELECT ${columns.join()} FROM state WHERE name = 'progress' AND ?1 > 0`, [now]);
+    return Object.keys(KEPT).filter((_, index) => row[`is${index}`] === 1);
+  }
+
   commit(): void {
     if (this.#isOpen) this.#database.exec("COMMIT");
     this.#isOpen = false;
@@ -158,6 +184,8 @@ export interface Surroundings {
   latency?: typeof LATENCY;
   /** Milliseconds that the clock of the objects and their alarms is ahead. */
   skew?: () => number;
+  /** Hears what the object of a webhook keeps when another version takes it over. */
+  onRelease?: (version: string, kept: readonly string[]) => void;
 }
 
 const disconnected = () => new Error("Network connection lost.");
@@ -172,6 +200,7 @@ class Hosted {
   readonly storage: Storage;
   life: Life | undefined;
   lives = 0;
+  #version: string | undefined;
   /** When each life crashed, by its number. */
   readonly crashes = new Map<number, number>();
   /** They outlast its lives, but for a crash. */
@@ -279,7 +308,7 @@ class Hosted {
   }
 
   #start(): Life {
-    const { clock, receivers, versions, variables, path, keys, onError } = this.#world;
+    const { clock, receivers, versions, variables, path, keys, onError, onRelease } = this.#world;
     const random = this.#random;
     const number = ++this.lives;
     const life: Life = { number, location: 0, isAlive: true, endpoint: undefined as never, running: new Set() };
@@ -294,9 +323,12 @@ class Hosted {
       fetch: fetch as never,
     };
     // A version from before the webhooks runs no objects.
-    const programs = [random.pick(versions), ...versions].values().map(({ program }) => program(surroundings));
-    const { WebhookEndpoint } = programs.find((worker) => worker.WebhookEndpoint !== undefined) ?? {};
+    const programs = [random.pick(versions), ...versions].values();
+    const workers = programs.map(({ name, program }) => ({ name, ...program(surroundings) }));
+    const { name = "", WebhookEndpoint } = workers.find((worker) => worker.WebhookEndpoint !== undefined) ?? {};
     if (WebhookEndpoint === undefined) throw new Error("No version has webhooks");
+    if ((this.#version ??= name) !== name) onRelease?.(name, this.storage.kept(clock.now));
+    this.#version = name;
     const way = path(life, random);
     const deliver = (run: () => void) => this.#step(life, run);
     const DB = d1Of({

@@ -72,11 +72,14 @@ export class Stage {
   isCut = false;
   answer: (post: Post) => Answer = () => [50, 204];
   readonly hours: number;
+  /** One is picked for each life of an object. */
+  readonly #versions: { name: string; program: Program<Worker> }[];
   readonly #nudgedAt = new Map<string, number>();
 
   /** @param hours of changes, in the cases that last long. */
   constructor(program: Program<Worker>, hours: number) {
     this.hours = hours;
+    this.#versions = [{ name: "", program }];
     const { clock, database } = this;
     database.now = () => clock.now;
     const path = {
@@ -97,7 +100,7 @@ export class Stage {
         receive: ({ name, body }) => this.#receive(name, body),
         hear: (_name, line) => this.#hear(line),
       },
-      versions: [{ name: "", program }],
+      versions: this.#versions,
       variables: { ENVIRONMENT: "production" },
       path: () => path,
       onError: (line) => void this.errors.push(line),
@@ -108,6 +111,12 @@ export class Stage {
 
   get now(): number {
     return this.clock.now;
+  }
+
+  /** Ends every object. The next lives run one of these programs each. */
+  release(...programs: Program<Worker>[]): void {
+    this.#versions.splice(0, Infinity, ...programs.map((program) => ({ name: "", program })));
+    this.objects.crash();
   }
 
   #receive(name: string, body: string) {

@@ -5,10 +5,12 @@ import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expect, test } from "vitest";
 import { previousRelease } from "../../scripts/expand/previous-release.ts";
 import { git } from "../../scripts/git.ts";
+import { KEPT } from "./objects.ts";
 import { picture } from "./picture.ts";
-import { programAt } from "./program.ts";
+import { type Program, programAt } from "./program.ts";
 import type { Worker } from "./service.ts";
 import { fail, shrink } from "./shrink.ts";
+import { type Answer, HOUR, MINUTE, type Post, SECOND, Stage } from "./stage.ts";
 import { presentCode, runWorld } from "./world.ts";
 
 // The service in simulated worlds (docs/decisions/simulated-world.md). npm run test:world runs more of them.
@@ -32,10 +34,13 @@ test("worlds with new seeds keep every guarantee", { timeout: WORLDS * TIMEOUT }
 });
 
 const isShallow = git("rev-parse", "--is-shallow-repository") === "true";
+const releasedCode = async () => {
+  const { commit } = previousRelease() ?? expect.unreachable("There is a release");
+  return { commit, released: await programAt<Worker>(commit, "src/index.ts") };
+};
 
 test.skipIf(isShallow)("the code of the last release beside that of today keeps every guarantee", async () => {
-  const { commit } = previousRelease() ?? expect.unreachable("There is a release");
-  const released = await programAt<Worker>(commit, "src/index.ts");
+  const { commit, released } = await releasedCode();
   const both = { ...code, versions: [...code.versions, { name: commit, program: released }] };
   const seed = randomInt(2 ** 31);
   const failure = await fail(both, document, { seed, steps: 800 });
@@ -44,6 +49,88 @@ test.skipIf(isShallow)("the code of the last release beside that of today keeps 
     `npm run test:world -- --seed ${seed} --steps 800 --beside ${commit}`,
   ).toBeUndefined();
 });
+
+/** Lets webhooks come into every state that their objects keep, each at a host of its own. Returns their names, and rows that were deleted. */
+async function fillStates(stage: Stage) {
+  const hosts = ["failing", "limiting", "off", "reset", "replaying", "full", "deleted", "without order"] as const;
+  const names = Object.fromEntries(
+    hosts.map((host) => [host, stage.hook({ host: `${host.replace(" ", "-")}.shop.com` })]),
+  ) as { [host in (typeof hosts)[number]]: string };
+  const answers: { [name: string]: (post: Post) => Answer } = {};
+  stage.answer = (post) => answers[post.name]?.(post) ?? [50, 204];
+  const refuse = (name: string, first: number, end: number) => {
+    answers[name] = ({ resource }) => [50, resource >= first && resource < end ? 404 : 204];
+  };
+  const update = (first: number, count: number) =>
+    stage.change(Array.from({ length: count }, (_, index) => ["pet.updated", first + index]));
+  const [first] = update(100, 600);
+  await stage.pass(MINUTE);
+  for (const name of Object.values(names)) await stage.call(name, "rotate");
+  stage.set(names.reset, "enabled = 0");
+  await stage.pass(MINUTE, 1);
+  refuse(names["without order"], 0, 1);
+  update(0, 1);
+  update(0, 1);
+  await stage.pass(HOUR + MINUTE, 0.2);
+  answers[names.full] = ({ resource }) => [50, resource > 2_000 && resource % 2 === 0 ? 404 : 204];
+  update(2_000, 2_400);
+  refuse(names.replaying, 100, 700);
+  await stage.call(names.replaying, "replay", first?.id.slice(4));
+  await stage.pass(2 * MINUTE, 1);
+  stage.rows("DELETE FROM events WHERE id <= 700");
+  for (const name of [names.failing, names.deleted, names.off, names.reset]) answers[name] = () => [50, 500];
+  answers[names.limiting] = () => [50, 503, "3600"];
+  stage.set(names.reset, "enabled = 1");
+  update(0, 4);
+  await stage.pass(MINUTE, 0.5);
+  stage.set(names.off, "enabled = 0");
+  const rows = stage.rows("SELECT * FROM webhooks WHERE id || '-' || tag = ?", names.deleted);
+  stage.delete(names.deleted);
+  await stage.pass(MINUTE, 0.5);
+  return { names, rows };
+}
+
+test.skipIf(isShallow).each(["to that of today", "back from it", "and that of today by turns"])(
+  "the objects of webhooks go on from every state, with the code of the last release %s",
+  { timeout: TIMEOUT * 5 },
+  async (way) => {
+    const { released } = await releasedCode();
+    const [present] = code.versions.map(({ program }) => program) as [Program<Worker>];
+    const isBack = way.startsWith("back");
+    const stage = new Stage(isBack ? present : released, 0);
+    const { names, rows } = await fillStates(stage);
+    const all = Object.values(names);
+    const kept = all.flatMap((name) => stage.objects.storageOf(name).kept(stage.now));
+    expect(new Set(kept)).toEqual(new Set(Object.keys(KEPT)));
+    const secrets = await Promise.all(all.map((name) => stage.call(name, "secret")));
+
+    stage.answer = () => [50, 204];
+    const next = isBack ? [released] : way.startsWith("and") ? [released, present] : [present];
+    stage.release(...next);
+    stage.set(names.off, "enabled = 1");
+    const [row = {}] = rows;
+    const values = Object.values(row) as (string | number)[];
+    stage.rows(`INSERT INTO webhooks VALUES (${values.map(() => "?").join()})`, ...values);
+    for (let turns = 0; turns < 20; turns++) {
+      for (const name of all) if (turns === 10) stage.set(name, "url = url || 'moved'");
+      await stage.pass(10 * SECOND, 0.5);
+      stage.release(...next);
+    }
+    await stage.pass(MINUTE);
+    for (const [host, name] of Object.entries(names)) {
+      const taken = new Set(
+        stage.posts.filter((post) => post.name === name && post.status === 204).map(({ id }) => id),
+      );
+      const failed = new Set(host === "full" ? stage.failed.map(({ event }) => event) : []);
+      const wanted = host === "reset" ? [] : stage.changes.map(({ id }) => id);
+      expect(new Set(wanted).difference(taken).difference(failed), host).toEqual(new Set());
+      expect(await stage.call(name, "state"), host).toMatchObject({ health: "ok", pending: 0 });
+    }
+    expect(await Promise.all(all.map((name) => stage.call(name, "secret")))).toEqual(secrets);
+    expect(stage.errors).toEqual([]);
+    stage.close();
+  },
+);
 
 test("a seed has one history", async () => {
   const linesOf = async () => [...(await runWorld(code, { seed: 7, steps: 400 })).history.lines()];

@@ -263,7 +263,11 @@ class World {
     const keys: (typeof service)["keysOf"] = (life, way, chance) => service.keysOf(life, way, chance);
     const onError = (line: string) => void service.errors.push(line);
     const { versions } = code;
-    const objects = new Objects({ clock, faults, random, receivers, versions, variables, path, keys, onError });
+    const onRelease = (version: string, kept: readonly string[]) => {
+      for (const state of kept) history.count(`${state} that ${version} takes over`);
+    };
+    const world = { clock, faults, random, receivers, versions, variables, path, keys, onError, onRelease };
+    const objects = new Objects(world);
     service.objects = objects;
     return { receivers, owners, objects };
   }
