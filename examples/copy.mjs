@@ -9,39 +9,41 @@ const db = new DatabaseSync(file, { timeout: 10_000 }); // Milliseconds that it 
 db.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
-  CREATE TABLE IF NOT EXISTS animals (
-    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL,
-    external_id TEXT
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS categories (
-    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, description TEXT
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS orders (
-    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, pet_id INTEGER NOT NULL, status TEXT NOT NULL,
-    created_at TEXT NOT NULL, ship_date TEXT, reference TEXT
-  ) STRICT;
   CREATE TABLE IF NOT EXISTS feed (one INTEGER PRIMARY KEY CHECK (one = 1), cursor TEXT NOT NULL) STRICT;
 `);
-const animals = table("animals", ":name, :categoryId, :status, :externalId");
-const categories = table("categories", ":name, :description");
-const orders = table("orders", ":petId, :status, :createdAt, :shipDate, :reference");
+const animals = table(
+  "animals",
+  "name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL, external_id TEXT",
+);
+const categories = table("categories", "name TEXT NOT NULL, description TEXT");
+const orders = table(
+  "orders",
+  "pet_id INTEGER NOT NULL, status TEXT NOT NULL, created_at TEXT NOT NULL, ship_date TEXT, reference TEXT",
+);
 const keepCursor = db.prepare("INSERT OR REPLACE INTO feed VALUES (1, ?)");
 
 /**
  * @param {string} name
- * @param {string} fields
+ * @param {string} columns
  */
-function table(name, fields) {
+function table(name, columns) {
+  const names = columns.split(", ").map((column) => column.replace(/ .*/, ""));
+  const known = Array.from(db.prepare("SELECT name FROM pragma_table_info(?)").all(name), (column) => column["name"]);
+  // An earlier version of this program made the file: the next copy begins anew.
+  if (known.length > 0 && names.some((column) => !known.includes(column)))
+    db.exec(`DELETE FROM feed; DROP TABLE ${name}`);
+  db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, ${columns}) STRICT`);
   const find = db.prepare(`SELECT version FROM ${name} WHERE id = ?`);
-  const insert = db.prepare(`INSERT OR REPLACE INTO ${name} VALUES (:id, :version, ${fields})`);
+  const fields = names.map((column) => column.replace(/_(.)/g, (_, letter) => letter.toUpperCase()));
+  const insert = db.prepare(`INSERT OR REPLACE INTO ${name} VALUES (:id, :version, :${fields.join(", :")})`);
   insert.setAllowUnknownNamedParameters(true); // Later versions of the service may add fields.
+  const absent = Object.fromEntries(fields.map((field) => [field, null]));
   const remove = db.prepare(`DELETE FROM ${name} WHERE id = ?`);
   /** @typedef {{ id: bigint, version: number }} Row */
   // A new copy may already have a change that the feed still brings.
   const isNew = (/** @type {Row} */ { id, version }) => version > Number(find.get(id)?.["version"] ?? 0);
   return {
-    put: (/** @type {Row} */ row) =>
-      isNew(row) && insert.run({ description: null, reference: null, externalId: null, ...row }),
+    put: (/** @type {Row} */ row) => isNew(row) && insert.run({ ...absent, ...row }),
     remove: (/** @type {Row} */ row) => isNew(row) && remove.run(row.id),
   };
 }

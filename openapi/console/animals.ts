@@ -11,7 +11,7 @@ import { AT_ONCE, tableView } from "./table.ts";
 
 type Row = Animal & { etag: string };
 type Versioned = Animal & { version: number };
-type Values = { [Name in Exclude<keyof Animal, "id">]-?: NewPet[Name] };
+type Values = { [Name in keyof NewPet]-?: NewPet[Name] };
 type Status = Animal["status"];
 const STATUSES: Status[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
@@ -86,9 +86,15 @@ const categoryField = ({ categoryId }: Partial<Animal>) => {
   const value = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
   return input("Category, by name or number", "category", { value, isRequired: true, list: "categories" });
 };
-/** The inputs of an animal, the columns of a file, and the values. A value of the service that is not here does not compile. */
-const fieldsOf = (of: Partial<Animal>) => [nameField(of), categoryField(of), statusField(of), idField(of)];
-export const COLUMNS: Column[] = ["name", "category", "status", "externalId"];
+/** The input of each column of a file. Here, in the values and in a change, a field of the service that is missing does not compile. */
+const INPUTS: Record<Column, (of: Partial<Animal>) => unknown> = {
+  name: nameField,
+  category: categoryField,
+  status: statusField,
+  externalId: idField,
+};
+const fieldsOf = (of: Partial<Animal>) => Object.values(INPUTS).map((inputOf) => inputOf(of));
+export const COLUMNS = Object.keys(INPUTS) as Column[];
 /** @throws Error in words for what somebody entered, in a form or in a file. */
 export const animalOf = (text: Record<Column, string>): Values => ({
   name: nameOf(text.name),
@@ -100,7 +106,8 @@ export const animalOf = (text: Record<Column, string>): Values => ({
 /** Changes the version that the person saw. An order of the animal refuses a status, also the same. */
 async function changeTo(row: Row, values: NewPet, attempt?: Attempt): Promise<Ended> {
   const { name, categoryId, status, externalId = null } = values;
-  const patch = { name, categoryId, status: status === row.status ? undefined : status, externalId };
+  const changed = status === row.status ? undefined : status;
+  const patch = { name, categoryId, status: changed, externalId } satisfies { [Name in keyof NewPet]-?: unknown };
   const { animal, etag } = await store.pets.update(row.id, patch, { ...attempt, ifMatch: row.etag });
   return { text: `${animal.name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }

@@ -25,7 +25,7 @@ export function importFields(): unknown {
       return file && { text: `${counted(file.animals.length, "animal")} to add, ${file.refused.length} bad.` };
     });
   return html`<label>CSV file<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />
-    <small>Its first row is <code>${COLUMNS.join()}</code>. The last two may be missing. With externalId, animals that are there are changed. Without, they are added again.</small></label>${file ? preview(file) : nothing}`;
+    <small>Its first row is <code>${COLUMNS.join()}</code>. Those after category may be missing. With externalId, animals that are there are changed. Without, they are added again.</small></label>${file ? preview(file) : nothing}`;
 }
 
 function preview({ name, before, isKeyed, animals, refused, ignored }: NonNullable<typeof file>): unknown {

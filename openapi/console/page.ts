@@ -1,6 +1,6 @@
 // What the views share: the address, how something ended, buttons with what they ask, fields and times. Everything that is done runs here.
 import { html, nothing, render, type TemplateResult } from "lit-html";
-import type { PetStoreError } from "../../client/src/index.ts";
+import type { NewPet, PetStoreError } from "../../client/src/index.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { API_KEY, isUnanswered, may, type Once, once } from "./session.ts";
 
@@ -9,7 +9,8 @@ export type Ended = { text: string; isError?: boolean; requestId?: string | unde
 export type Run = () => Promise<Ended>;
 /** What a person entered, in a form that has some of them, or in a file. */
 export type Fields = Record<Column | "key" | "since" | "customer" | "reference", string>;
-export type Column = "name" | "category" | "status" | "externalId";
+/** Those of `NewPet`, but a person may name the category. */
+export type Column = Exclude<keyof NewPet, "categoryId"> | "category";
 
 /** What somebody with the scopes can do with an element. The question is asked and the fields are filled in first. */
 export interface Action {

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { upserts } from "../changes/handlers.ts";
 import { compileUpsert } from "../changes/upsert.ts";
 import { guard } from "../http/guard.ts";
-import { int64Field, jsonObject, nameField } from "../http/validation.ts";
+import { jsonObject } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
 import { activeOrder, orders } from "../orders/table.ts";
@@ -12,14 +12,11 @@ import { DECIDED, petOnOrder } from "./pet.ts";
 import { externalIdField, pet, statusField } from "./shape.ts";
 import { pets } from "./table.ts";
 
-export const importedPet = lazy(() =>
-  jsonObject({
-    externalId: externalIdField(),
-    name: nameField(),
-    categoryId: int64Field(),
-    status: z.optional(statusField()),
-  }),
-);
+/** As for a creation, but it needs its id in the other system, and no status is the present one. */
+export const importedPet = lazy(() => {
+  const { externalId: _externalId, ...fields } = pet.creation().shape;
+  return jsonObject({ externalId: externalIdField(), ...fields, status: z.optional(statusField()) });
+});
 
 export const importedPets = lazy(() => batchOf(importedPet(), "animals", "externalId"));
 

@@ -408,7 +408,7 @@ test("what was sold without a network is ordered once, also when responses are l
 const CHANGES = Number(process.env["CHANGES"] ?? 15) * 1_000;
 /** The rows of a copy, and the same of the database. */
 const COPIED = {
-  animals: ["pets", "version", "name", "category_id", "status"],
+  animals: ["pets", "version", "name", "category_id", "status", "external_id"],
   categories: ["categories", "version", "name", "description"],
   orders: ["orders", "version", "pet_id", "status", "created_at", "ship_date", "reference"],
 } as const;
@@ -460,7 +460,7 @@ test("a copy equals the store after changes, faults, and kills of its program", 
     file.exec(sql);
   };
   change("CREATE TRIGGER full BEFORE INSERT ON animals BEGIN SELECT RAISE(ABORT, 'full'); END");
-  await pets.create({ name: "Refused once", categoryId: 1n, status: "available" });
+  await pets.create({ name: "Refused once", categoryId: 1n, status: "available", externalId: "E-1" });
   await once(start("copy.mjs", service.url, { FILE }), "close");
   change("DROP TRIGGER full");
   await catchUp();

@@ -85,6 +85,10 @@ test("the program of the guide is the one that is tested", () => {
 
 /** Fields that follow from others, and names of people. */
 const LEFT_OUT = ["quantity", "complete", "customer"];
+const columnsOf = (schema: "Animal" | "Category" | "Order") =>
+  ["version", ...Object.keys(document.components.schemas[schema].properties)]
+    .filter((field) => !LEFT_OUT.includes(field))
+    .map((field) => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
 test.each([
   ["animals", "Animal"],
@@ -92,11 +96,14 @@ test.each([
   ["orders", "Order"],
 ] as const)("the copy of the examples has every field of its %s", (table, schema) => {
   const program = readFileSync("examples/copy.mjs", "utf8");
-  const [, fields = ""] = new RegExp(`table\\("${table}", "(.*?)"\\)`).exec(program) ?? [];
-  const expected = Object.keys(document.components.schemas[schema].properties).filter(
-    (name) => !LEFT_OUT.includes(name),
-  );
-  expect(["id", ...fields.replaceAll(":", "").split(", ")].toSorted()).toEqual(expected.toSorted());
+  const [, columns = ""] = new RegExp(`table\\(\\s*"${table}",\\s*"(.*?)"`).exec(program) ?? [];
+  const names = columns.split(", ").map((column) => column.replace(/ .*/, ""));
+  expect(["id", "version", ...names].toSorted()).toEqual(columnsOf(schema).toSorted());
+});
+
+test("the guide brings back lost animals with every field", () => {
+  const [, columns = ""] = /INSERT OR IGNORE INTO pets \((.*?)\)/.exec(readFileSync("docs/releases.md", "utf8")) ?? [];
+  expect(columns.split(", ").toSorted()).toEqual(columnsOf("Animal").toSorted());
 });
 
 // Promise: copies-are-replaced-whole, copies-survive-crashes, follow-in-the-guide, follow-pages, the-first-copy
