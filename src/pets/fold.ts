@@ -38,7 +38,7 @@ const LETTERS: { [letter: string]: string } = {
   "\u0671": "\u0627",
   "\u0640": "",
 };
-const LETTER = /[^a-z0-9 ]/g;
+const LETTER = lazy(() => new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g"));
 const KANA_WITH_MARK = /[\u3041-\u30FF][\u3099\u309A]/g;
 /** Those with a Hiragana, whose code is 96 less. */
 const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
@@ -54,7 +54,7 @@ export function fold(text: string): string {
     .normalize("NFKD")
     .replace(IGNORED, "")
     .toLowerCase()
-    .replace(LETTER, (letter) => LETTERS[letter] ?? letter)
+    .replace(LETTER(), (letter) => LETTERS[letter] ?? "")
     .replace(KANA_WITH_MARK, (pair) => pair.normalize("NFC"))
     .replace(KATAKANA, (letter) => String.fromCharCode(letter.charCodeAt(0) - 96));
 }
