@@ -5,8 +5,10 @@ import { PetStoreError } from "./error.ts";
 import type { WebSocketClass } from "./options.ts";
 
 const PROTOCOL = "petstore.live.v1";
-/** Milliseconds between two looks at the clock, between two pings, for the answer to a ping or to the handshake, and for a key. */
-const [LOOK, PING, ANSWER, KEY] = [5_000, 30_000, 10_000, 30_000];
+/** Milliseconds between two looks at the socket, between two pings, for the answer to a ping or to the handshake, and for a key. */
+const [LOOK, PING, ANSWER, KEY] = [1_000, 30_000, 10_000, 30_000];
+/** What a socket is that the service has closed, while its connection is not closed (WHATWG WebSockets, section 3.1). */
+const CLOSING = 2;
 /** So many sockets have to fail, one after the other, before requests replace them. Then one turn of so many tries a socket. */
 const [FAILURES, TURNS] = [3, 10];
 /** Close codes from here on are the statuses of responses, with the codes of the errors as their reasons. */
@@ -66,8 +68,16 @@ export class Live {
     this.#failures = isNew && error ? this.#failures + 1 : 0;
     if (isNew) {
       const [duration, status] = [performance.now() - begin, error ? undefined : 101];
-      const told = { operation: "followLive", url, attempt: 1, duration, status, error } as const;
-      this.#connection.tell({ ...told, requestId: undefined, retryIn: undefined });
+      this.#connection.tell({
+        operation: "followLive",
+        url,
+        attempt: 1,
+        requestId: undefined,
+        duration,
+        status,
+        error,
+        retryIn: undefined,
+      });
     }
     if (error && code >= STATUSES) return undefined;
     if (error) throw error;
@@ -105,9 +115,10 @@ class Socket {
     }
     this.#socket?.addEventListener("message", ({ data }: { data: unknown }) => {
       this.#isAnswered = true;
-      if (data === "pong" || this.#code > 0) return;
-      this.#messages.push(String(data));
-      this.#characters += String(data).length;
+      const text = String(data);
+      if (text === "pong" || this.#code > 0) return;
+      this.#messages.push(text);
+      this.#characters += text.length;
       // The next socket goes on after what is taken.
       if (this.#characters > MAX_BYTES) this.#finish(1008);
       this.#wake();
@@ -132,10 +143,11 @@ class Socket {
 
   /** Notices a connection that is gone without a word, also after the machine slept. */
   #look(): void {
+    // Node.js would wait until the service closes the connection, which may take the service minutes.
+    if (this.#socket?.readyState === CLOSING) return this.#finish(1006);
     // A clock may be set back.
-    const passed = Math.abs(Date.now() - this.#askedAt);
-    if (!this.#isAnswered && passed >= ANSWER) this.#finish(1006);
-    if (!this.#isAnswered || passed < PING) return;
+    if (Math.abs(Date.now() - this.#askedAt) < (this.#isAnswered ? PING : ANSWER)) return;
+    if (!this.#isAnswered) return this.#finish(1006);
     [this.#askedAt, this.#isAnswered] = [Date.now(), false];
     this.#socket?.send("ping");
   }

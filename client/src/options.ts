@@ -35,6 +35,7 @@ export type WebSocketClass = new (
   url: string,
   protocols: string[],
 ) => {
+  readonly readyState: number;
   addEventListener(type: "message" | "close" | "error", listener: (event: never) => void): void;
   send(text: string): void;
   close(): void;

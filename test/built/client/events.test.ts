@@ -476,6 +476,7 @@ describe("live", () => {
     readonly #listeners = new Map<string, (event: never) => void>();
     readonly sent: string[] = [];
     isClosed = false;
+    readyState = 1;
     readonly url: string;
     readonly protocols: string[];
     constructor(url: string, protocols: string[]) {
@@ -581,6 +582,20 @@ describe("live", () => {
       [["pet.deleted"], "D", 3_000],
     ]);
     expect([places, asked]).toEqual([["A", "C"], []]);
+  });
+
+  test("goes on after a socket that is closing, because Node.js waits for the service to close the connection", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const closing: Play = (socket) => {
+      socket.say(pushed(["pet.created"], "B"));
+      socket.readyState = 2;
+    };
+    const { pages, places } = await live([closing, says(pushed(["pet.deleted"], "C"))]);
+    expect(pages.map(([, cursor, at]) => [cursor, at])).toEqual([
+      ["B", 0],
+      ["C", 1_000 + 3_000],
+    ]);
+    expect(places).toEqual(["A", "B"]);
   });
 
   // Promise: live-goes-on
