@@ -19,12 +19,13 @@ export const WORDS: Record<EventType, string> = {
 };
 export const wordsOf = (type: string): string => WORDS[type as EventType] ?? type;
 const MAX_REQUESTS = 50;
+const MAX_PRESENT = 1_000;
 /** What was read without a gap, from the oldest event on, each event with the place before its page. */
 export let past: (PetStoreEvent & { before: string | undefined })[] = [];
 /** How far that is, whether it is the end, and the reading that goes on. */
 let [place, reading]: [string?, Promise<void>?] = [];
 export let isAll = false;
-/** What happened since the page was opened. It stands behind a gap until the past is read to its end. */
+/** What happened since the page was opened, the newest of it. It stands behind a gap until the past is read to its end. */
 const present: PetStoreEvent[] = [];
 const begun = Promise.withResolvers<void>();
 let [shown, newest] = [AT_ONCE, ""];
@@ -77,6 +78,8 @@ export async function watch(tell: () => void): Promise<void> {
   const onReset = () => (begun.resolve(), tell());
   for await (const { events } of store.events.follow({ cursor: "latest", live: true, idle, onReset })) {
     present.push(...events);
+    // What falls out is in the past, once that is read on.
+    if (present.splice(0, present.length - MAX_PRESENT).length > 0) isAll = false;
     newest = events.filter(isWanted).map(textOf).at(-1) ?? newest;
     update();
     tell();

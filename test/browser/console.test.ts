@@ -507,6 +507,14 @@ test("the feed shows what happens as it happens, and what happened to an animal"
   await page.getByLabel("Type").selectOption("order.shipped");
   await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
   expect(page.url()).toContain(`animal=${animal.id}`);
+  // It holds the newest thousand of what it hears, and says so.
+  expect(await page.getByText("This is not all").count()).toBe(0);
+  const { animal: busy } = await store().pets.create({ name: "Busy", categoryId: 1 });
+  for (let turn = 0; turn < 1_000; turn += 1) await store().pets.update(busy.id, { name: `Busy ${turn}` });
+  await page.getByText("This is not all").waitFor();
+  await page.getByRole("button", { name: "Read on" }).click();
+  await page.getByText("This is not all").waitFor({ state: "hidden" });
+  await store().pets.delete(busy.id);
 });
 
 test("a webhook says why it does not deliver, and is tested, replayed and rotated", async () => {
