@@ -41,10 +41,11 @@ export function sees({ types, customer }: Pick<Audience, "types" | "customer">, 
   return customer === null || resource !== "order." || item.customer === customer;
 }
 
-/** A page of `listEvents`, as JSON, with its cursor. */
+/** A page of `listEvents`, as JSON, with its cursor and its length in UTF-8. */
 export interface Page {
   cursor: string;
   text: string;
+  bytes: number;
 }
 
 /**
@@ -75,5 +76,6 @@ export function pagesOf(items: readonly Item[], end: string, bookmark: string | 
 export function pageOf(events: readonly string[], place: string, bookmark: string | undefined, more = false): Page {
   const cursor = encodeEventCursor(place);
   const known = bookmark === undefined ? "" : `,"bookmark":"${bookmark}"`;
-  return { cursor, text: `{"events":[${events.join()}],"cursor":"${cursor}","more":${more}${known}}` };
+  const text = `{"events":[${events.join()}],"cursor":"${cursor}","more":${more}${known}}`;
+  return { cursor, text, bytes: utf8.encode(text).byteLength };
 }

@@ -49,7 +49,7 @@ export class Hub {
 
   private constructor(ctx: DurableObjectState, env: Env, state: State) {
     [this.#ctx, this.#env, this.#feed, this.#state] = [ctx, env, new Feed(env.DB), state];
-    for (const socket of ctx.getWebSockets()) this.#listeners.set(socket, SocketListener.restored(socket));
+    this.#listeners.restore(ctx.getWebSockets());
     // Without listeners, nobody needs what came since.
     if (this.#listeners.size === 0) state.now = { ...state.now, place: "" };
     this.#memory = new Memory(state.now.place);
@@ -93,7 +93,11 @@ export class Hub {
     const isSocket = request.headers.get("Upgrade") === "websocket";
     const isStream = request.headers.get("Accept") === "text/event-stream";
     const stays = isSocket || isStream;
-    if (stays) await this.#registration.begin();
+    if (stays) {
+      // Also before it costs a read.
+      this.#listeners.refuseMore(audience);
+      await this.#registration.begin();
+    }
     // Whoever asks once gets what is there now. Whoever stays gets it soon.
     if (!stays || this.#state.now.place === "" || Date.now() - this.#looks.startedAt > FRESH) await this.#looks.now();
     for (let tries = 0; tries < 3; tries++) {
@@ -113,16 +117,13 @@ export class Hub {
   #accept(audience: Audience, pages: readonly Page[]): Response {
     const { 0: client, 1: socket } = new WebSocketPair();
     this.#ctx.acceptWebSocket(socket);
-    const listener = SocketListener.accepted(socket, audience, this.#state.now.told, pages);
-    this.#listeners.set(socket, listener);
-    for (const page of pages) listener.send(page);
+    this.#listeners.begin(socket, SocketListener.accepted(socket, audience), pages);
     return new Response(null, { status: 101, webSocket: client });
   }
 
   #stream(audience: Audience, pages: readonly Page[]): Response {
-    const listener = new StreamListener(audience, () => this.#listeners.delete(listener));
-    this.#listeners.set(listener, listener);
-    for (const page of pages) listener.send(page);
+    const listener = new StreamListener(audience, () => this.#listeners.forget(listener));
+    this.#listeners.begin(listener, listener, pages);
     return new Response(listener.body, { headers: { "Content-Type": "text/event-stream" } });
   }
 
@@ -181,11 +182,10 @@ export class Hub {
 
   #tell(items: readonly Item[]): void {
     const place = items.at(-1)?.place ?? this.#state.now.place;
-    const told = items.reduce((sum, { event }) => sum + (event?.length ?? 0), this.#state.now.told);
     this.#memory.add(items);
-    this.#listeners.tell(items, place, this.#feed.bookmark, told);
+    this.#listeners.tell(items, place, this.#feed.bookmark);
     // After the messages, which would wait until it is durable.
-    this.#state.keep({ place, told });
+    this.#state.keep({ place });
   }
 
   #checkKeys(): Promise<void> {
@@ -223,7 +223,7 @@ export class Hub {
 
   /** @param code of the client, which waits for an answer until its own limit. */
   closed(socket: WebSocket, code = NONE): void {
-    this.#listeners.delete(socket);
+    this.#listeners.forget(socket);
     try {
       socket.close(code === NONE || code === BROKEN ? DONE : code);
     } catch {

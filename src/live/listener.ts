@@ -1,7 +1,12 @@
 import { type Audience, type Page, utf8 } from "./audience.ts";
 
-/** Characters that a listener gets, at most, before it has to come back: nothing tells how much of them waits in memory. */
-export const MAX_CHARACTERS = 4 * 2 ** 20;
+/**
+ * Bytes that a socket gets before it has to come back, and that wait for the reader of a stream, at most. Nothing tells how much of what a
+ * socket got waits in memory.
+ */
+const MAX_BYTES_OF_KEY = 4 * 2 ** 20;
+/** The same for one of twenty listeners of a customer. */
+const MAX_BYTES_OF_CUSTOMER = 256 * 2 ** 10;
 /** Messages from a client that are ignored, at most. */
 const MAX_IGNORED = 10;
 /** Characters of each, at most. */
@@ -18,44 +23,33 @@ const MOST_RETRY = 5_000;
 /** One that the hub tells. */
 export interface Listener {
   readonly audience: Audience;
-  /** What it sees, but for its own orders: equal for listeners that get equal pages. */
-  readonly view: string;
+  /** Whether it has to come back, because too much may wait for it. */
+  readonly isFull: boolean;
   send(page: Page): void;
   /** Ends it, with a code of a closed socket. Whoever may come back learns the reason of a stream then. */
   end(code: number, reason: string): void;
-  /** What it has got, compared with all that the hub has told. */
-  isFull(told: number): boolean;
 }
 
-const viewOf = ({ types, customer }: Audience) => `${types.join()}${customer === null ? "*" : ""}`;
+export const maxBytes = ({ customer }: Pick<Audience, "customer">) =>
+  customer === null ? MAX_BYTES_OF_KEY : MAX_BYTES_OF_CUSTOMER;
 
-interface Attachment {
-  audience: Audience;
-  /** The characters that the hub had told before, less those of its own first pages. */
-  base: number;
-  ignored: number;
-}
+/** Its audience as JSON, the bytes that it got, and its messages that were ignored: kept at each page, so it is cheap to write. */
+type Attachment = [audience: string, bytes: number, ignored: number];
 
 /** A socket. What it needs survives the hibernation of its hub. */
 export class SocketListener implements Listener {
   readonly audience: Audience;
-  readonly view: string;
   readonly #socket: WebSocket;
   #attachment: Attachment;
 
-  constructor(socket: WebSocket, attachment: Attachment) {
-    this.#socket = socket;
-    this.#attachment = attachment;
-    this.audience = attachment.audience;
-    this.view = viewOf(attachment.audience);
+  private constructor(socket: WebSocket, attachment: Attachment) {
+    [this.#socket, this.#attachment] = [socket, attachment];
+    this.audience = JSON.parse(attachment[0]) as Audience;
   }
 
-  /** A socket that the hub accepts now. */
-  static accepted(socket: WebSocket, audience: Audience, told: number, first: readonly Page[]): SocketListener {
-    const base = told - first.reduce((sum, { text }) => sum + text.length, 0);
-    const listener = new SocketListener(socket, { audience, base, ignored: 0 });
-    socket.serializeAttachment(listener.#attachment);
-    return listener;
+  /** A socket that the hub accepts now. It begins somewhere in the first half of its bytes, so that those that came together do not end together. */
+  static accepted(socket: WebSocket, audience: Audience): SocketListener {
+    return new SocketListener(socket, [JSON.stringify(audience), (maxBytes(audience) / 2) * Math.random(), 0]);
   }
 
   /** One that the hub had before. */
@@ -63,25 +57,29 @@ export class SocketListener implements Listener {
     return new SocketListener(socket, socket.deserializeAttachment() as Attachment);
   }
 
-  isFull(told: number): boolean {
-    return told - this.#attachment.base > MAX_CHARACTERS;
+  get isFull(): boolean {
+    return this.#attachment[1] > maxBytes(this.audience);
   }
 
-  send({ text }: Page): void {
+  send({ text, bytes }: Page): void {
     try {
       this.#socket.send(text);
     } catch {
       // The client has left. The hub hears of it.
     }
+    this.#keep(1, bytes);
   }
 
   /** Takes a message of the client other than `ping`. Returns whether there were too many. */
   ignore(message: string | ArrayBuffer): boolean {
     const length = typeof message === "string" ? message.length : message.byteLength;
-    const ignored = this.#attachment.ignored + 1;
-    this.#attachment = { ...this.#attachment, ignored };
+    this.#keep(2, 1);
+    return this.#attachment[2] > MAX_IGNORED || length > MAX_MESSAGE;
+  }
+
+  #keep(count: 1 | 2, more: number): void {
+    this.#attachment[count] += more;
     this.#socket.serializeAttachment(this.#attachment);
-    return ignored > MAX_IGNORED || length > MAX_MESSAGE;
   }
 
   end(code: number, reason: string): void {
@@ -96,30 +94,26 @@ export class SocketListener implements Listener {
 /** An event stream (WHATWG HTML, section 9.2). It ends with its hub. */
 export class StreamListener implements Listener {
   readonly audience: Audience;
-  readonly view: string;
   readonly body: ReadableStream<Uint8Array>;
-  #sink: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
-  constructor(audience: Audience, onLeave: (listener: StreamListener) => void) {
+  /** @param onGone its client has read all of it, or has left. */
+  constructor(audience: Audience, onGone: (listener: StreamListener) => void) {
     this.audience = audience;
-    this.view = viewOf(audience);
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: (sink) => {
-          this.#sink = sink;
-        },
-        cancel: () => onLeave(this),
-      },
-      { highWaterMark: MAX_CHARACTERS, size: (chunk) => chunk?.byteLength ?? 0 },
-    );
+    const waiting = { highWaterMark: maxBytes(audience), size: (chunk: Uint8Array) => chunk.byteLength };
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, waiting);
+    this.body = readable;
+    this.#writer = writable.getWriter();
+    const gone = () => onGone(this);
+    this.#writer.closed.then(gone, gone);
     const retry = LEAST_RETRY + Math.floor(Math.random() * (MOST_RETRY - LEAST_RETRY));
     // Without a blank line, which some libraries take for the end of a message: that would have no data.
     this.#write(`retry: ${retry}\n`);
   }
 
   /** Here, the stream tells how much waits. */
-  isFull(): boolean {
-    return (this.#sink?.desiredSize ?? 0) <= 0;
+  get isFull(): boolean {
+    return (this.#writer.desiredSize ?? 0) <= 0;
   }
 
   send({ cursor, text }: Page): void {
@@ -132,20 +126,11 @@ export class StreamListener implements Listener {
   }
 
   end(): void {
-    try {
-      // A close would keep what waits for a reader.
-      if (this.isFull()) this.#sink?.error(new Error("Nobody reads the stream"));
-      else this.#sink?.close();
-    } catch {
-      // It is closed.
-    }
+    this.#writer.close().catch(() => {});
   }
 
   #write(text: string): void {
-    try {
-      this.#sink?.enqueue(utf8.encode(text));
-    } catch {
-      // It is closed.
-    }
+    // It rejects when the client has left.
+    this.#writer.write(utf8.encode(text)).catch(() => {});
   }
 }

@@ -3,8 +3,6 @@ interface Kept {
   name: string;
   /** Up to where it has told its listeners. Empty before the first look. */
   place: string;
-  /** The characters of all events that it has told. */
-  told: number;
   /** When it was registered, in milliseconds since the epoch. 0 while it is not. */
   registeredAt: number;
 }
@@ -27,7 +25,7 @@ export class State {
 
   /** That of a new hub. */
   static named({ storage }: DurableObjectState, name: string): State {
-    const state = new State(storage, { name, place: "", told: 0, registeredAt: 0 });
+    const state = new State(storage, { name, place: "", registeredAt: 0 });
     state.keep({});
     return state;
   }

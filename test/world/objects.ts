@@ -344,7 +344,8 @@ class Hosted {
     const state = {
       storage: this.storage,
       acceptWebSocket: (socket: ServerSocket) => this.#accept(socket),
-      getWebSockets: () => [...this.#sockets].filter(({ isOpen }) => isOpen),
+      // Also those whose client has not answered the close.
+      getWebSockets: () => [...this.#sockets],
       setWebSocketAutoResponse: () => {},
       getWebSocketAutoResponseTimestamp: () => null,
     };

@@ -69,6 +69,10 @@ export class ServerSocket {
     this.client = client;
   }
 
+  get readyState(): number {
+    return this.isOpen ? WebSocket.OPEN : WebSocket.CLOSING;
+  }
+
   accept(): void {}
 
   send(text: string): void {
