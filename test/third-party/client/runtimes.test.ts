@@ -60,8 +60,10 @@ test.each(Object.entries(RUNTIMES))(
       (name, index) => `SKU-${index},"${name.replaceAll('"', '""')}",${2n ** 62n + BigInt(index + 1)}`,
     );
     writeFileSync(join(project, FILE), `externalId,name,categoryId\r\n${rows.join("\r\n")}\r\n`);
-    const env = { ...process.env, BASE: `${proxy.url.origin}/v1`, KEY: service.key, FILE };
-    const { stdout } = await promisify(execFile)(command, [...options, "import.mjs"], { cwd: project, env });
+    const env = { ...process.env, BASE: `${proxy.url.origin}/v1`, KEY: service.key };
+    const run = (FILE: string) =>
+      promisify(execFile)(command, [...options, "import.mjs"], { cwd: project, env: { ...env, FILE } });
+    const { stdout } = await run(FILE);
 
     const created = await DB.prepare("SELECT id, name FROM pets ORDER BY pets.id").all<{ id: number; name: string }>();
     expect(created.results.map(({ name }) => name)).toEqual(names);
@@ -74,6 +76,10 @@ test.each(Object.entries(RUNTIMES))(
         .map((line) => line.replace("created ", "")),
     );
     expect(lines.filter((line) => printed.has(line))).toHaveLength(printed.size);
+    // A mistake in the middle of a file is named. `pipeline` of Node.js 20 and Deno would hide it behind an AbortError.
+    writeFileSync(join(project, FILE), `externalId,name,categoryId\r\nSKU-1,Rex,one\r\n${rows.join("\r\n")}`);
+    const stderr = expect.stringContaining("one is not an exact 64-bit integer");
+    await expect(run(FILE)).rejects.toMatchObject({ stderr });
   },
 );
 
