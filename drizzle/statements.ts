@@ -1105,8 +1105,7 @@ from "webhooks"
 where ("webhooks"."id" = :id and "webhooks"."tag" = :tag)`,
   "webhookEngine.disable": `update "webhooks"
 set "enabled" = 0, "disabled_reason" = 'gone', "version" = "webhooks"."version" + 1
-where (("webhooks"."id" = :id and "webhooks"."tag" = :tag) and "webhooks"."url" = :url and "webhooks"."enabled" = 1)
-returning 1 as "disabled"`,
+where (("webhooks"."id" = :id and "webhooks"."tag" = :tag) and "webhooks"."url" = :url and "webhooks"."enabled" = 1)`,
   "webhookEngine.wanted": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif(instr(((select "webhooks"."types"
 from "webhooks"
 where ("webhooks"."id" = :id and "webhooks"."tag" = :tag))), '"' || "events"."type" || '"'), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) + 5000) as "later", "events"."type" as "type", substr("events"."type", 1, instr("events"."type", '.')) || ("events"."data" ->> 'id') as "resource"

@@ -11,12 +11,14 @@ import { isLimit, modeAt } from "./state.ts";
 import { eventId } from "./store.ts";
 
 const GONE = 410;
+/** Milliseconds of an attempt of an earlier era, at most: nobody waits for what another receiver, or one that is back, still holds. */
+const OUTDATED_LASTS = 2_000;
 
 /** Starts attempts, and takes over how they end. */
 export class Attempts {
   readonly #ledger: Ledger;
   readonly #settings: AddressSettings;
-  readonly #parallel = new Parallel();
+  readonly parallel = new Parallel();
   readonly #pace = new Pace();
   #turn = 0;
   /** The configuration whose receiver said that it is gone. */
@@ -28,18 +30,11 @@ export class Attempts {
     [this.#ledger, this.#settings] = [ledger, settings];
   }
 
-  get size(): number {
-    return this.#parallel.size;
-  }
-
   /** Ends a run of the alarm. The attempts go on. */
   end(): void {
     if (this.#failure !== undefined) this.#log("a delivery did not succeed", this.#failure);
     this.#failure = undefined;
   }
-
-  /** Waits until one of them ends. */
-  next = () => this.#parallel.next();
 
   /** The configuration whose receiver is gone, once, if it is still the present one. */
   takeGone(): Known | undefined {
@@ -48,13 +43,8 @@ export class Attempts {
     return gone?.era === this.#ledger.era ? gone : undefined;
   }
 
-  /** Ends those of an earlier era that started before a time. Their events may start again. */
-  abandon(before: number): void {
-    this.#parallel.abandon(this.#ledger.era, before);
-  }
-
   situation(now: number): Situation {
-    const [ledger, parallel, turn] = [this.#ledger, this.#parallel, this.#turn];
+    const [ledger, parallel, turn] = [this.#ledger, this.parallel, this.#turn];
     const { concurrency = 1, peers = 1 } = ledger.known ?? {};
     const { proven, url, health } = ledger.progress;
     const opening = openingAt(health, now);
@@ -64,10 +54,11 @@ export class Attempts {
 
   /** Starts one, if one may start. Otherwise returns when one may, as far as time decides it. */
   startOne(now: number): number | undefined {
+    this.parallel.abandon(this.#ledger.era, now - OUTDATED_LASTS);
     const situation = this.situation(now);
     const { share } = situation;
     const { known } = this.#ledger;
-    const { size, first, lastStart } = this.#parallel;
+    const { size, first, lastStart } = this.parallel;
     const paceAt = Math.max(
       this.#pace.next(share.aMinute, now),
       size > 0 ? Math.min(lastStart, now) + share.between : 0,
@@ -93,7 +84,7 @@ export class Attempts {
     this.#pace.spend();
     reader?.set(row.key, "running");
     const start = { ...attempt, known, startedAt: now, givesWayAt, isProbe, isCounted, controller };
-    this.#parallel.start(start, async (running) => {
+    this.parallel.start(start, async (running) => {
       const secrets = secretsAt(this.#ledger.secrets, Date.now());
       const outcome = await deliver(known.url, { id: eventId(row.key), body }, secrets, this.#settings, controller);
       this.#settle(running, outcome);
@@ -111,7 +102,7 @@ export class Attempts {
     const isTaken = isSuccess(outcome);
     const isOutdated = ledger.era !== known.era;
     // What an earlier era says no longer holds. Its event is due, unless it is delivered.
-    if (!isTaken && !this.#parallel.awaits(running)) return;
+    if (!isTaken && !this.parallel.awaits(running)) return;
     if (!isTaken && isOutdated) return reader?.back(key);
     const waiting = queue.get(key);
     const isHere =
@@ -140,7 +131,7 @@ export class Attempts {
   /** Gives up deliveries that failed, when too many wait: they must not stop all others. */
   #makeRoom(now: number): void {
     while (this.#ledger.queue.size > MAX_PENDING) {
-      const row = weakest(this.#ledger, this.#parallel, now);
+      const row = weakest(this.#ledger, this.parallel, now);
       if (row === undefined) return;
       this.#ledger.finish(row, "failed", "no_room");
       this.#log("a delivery failed", row, "no_room");

@@ -64,8 +64,7 @@ const disable = compile("webhookEngine.disable", (db, parameter: Parameter<Webho
   db
     .update(webhooks)
     .set({ enabled: 0, disabledReason: "gone", version: sql`${webhooks.version} + 1` })
-    .where(and(isThis(parameter), eq(webhooks.url, parameter("url")), eq(webhooks.enabled, 1)))
-    .returning({ disabled: sql<1>`1`.as("disabled") }),
+    .where(and(isThis(parameter), eq(webhooks.url, parameter("url")), eq(webhooks.enabled, 1))),
 );
 
 export interface Configuration {
@@ -120,9 +119,7 @@ export class Database {
     return { place: end.place, bookmark: session.usage.bookmark };
   }
 
-  /** Disables the webhook after a 410. Returns whether its address was still the one that is gone. */
-  async disable(name: string, url: string): Promise<boolean> {
-    const [[disabled]] = await this.#session.writeOnce([disable({ ...webhookOf(name), url })]);
-    return disabled !== undefined;
+  async disable(name: string, url: string): Promise<void> {
+    await this.#session.writeOnce([disable({ ...webhookOf(name), url })]);
   }
 }

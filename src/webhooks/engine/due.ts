@@ -17,20 +17,17 @@ const BETWEEN_NEW_EVENTS = 5 * SECOND;
 /** Milliseconds before each probe of an endpoint that fails. The last one repeats. */
 const PROBE_DELAYS = [5 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE];
 
-/** Whether a delivery was last refused in a time. */
-const isWithin = ({ lastAttemptAt }: Waiting, time: State["suspect"]): boolean =>
+/** Whether a delivery was last refused in a time, such as an outage. */
+export const isWithin = ({ lastAttemptAt }: Waiting, time: State["suspect"]): boolean =>
   time !== null && lastAttemptAt !== null && lastAttemptAt >= time.from && lastAttemptAt < time.until;
-export const isOfOutage = (row: Waiting, { outage }: State): boolean => isWithin(row, outage);
 
 /** Whether a delivery was refused in a time only. */
-const isOnlyWithin = (row: Waiting, time: State["suspect"]): boolean =>
+export const isOnlyWithin = (row: Waiting, time: State["suspect"]): boolean =>
   isWithin(row, time) && (row.refusedSince ?? 0) >= (time?.from ?? 0);
-export const isOnlyOfOutage = (row: Waiting, { outage }: State): boolean => isOnlyWithin(row, outage);
-export const isSuspect = (row: Waiting, { suspect }: State): boolean => isOnlyWithin(row, suspect);
 
 /** Whether only a long outage refused a delivery: it counts as one that was not attempted. */
 const isAsNew = (row: Waiting, state: State): boolean =>
-  isOfOutage(row, state) && (row.refusedSince ?? 0) >= (state.outage?.since ?? Infinity);
+  isWithin(row, state.outage) && (row.refusedSince ?? 0) >= (state.outage?.since ?? Infinity);
 
 /**
  * Whether a delivery was refused before and after a success, by no outage: then it may be given up for want of room.
@@ -42,7 +39,7 @@ export function isRefusedItself(row: Waiting, head: Waiting, state: State, now: 
   const since = head.refusedSince ?? Infinity;
   const tookAt = Math.max(lastSuccessAt ?? 0, testedAt);
   if ((row.lastAttemptAt ?? 0) >= tookAt) return since < testedAt && modeAt(state, now) !== "failing";
-  return since < tookAt && [row, head].every((one) => !isOfOutage(one, state) && !isWithin(one, state.suspect));
+  return since < tookAt && ![row, head].some((one) => isWithin(one, state.outage) || isWithin(one, state.suspect));
 }
 
 /** When an endpoint wants attempts: of new events, of what waits, and from when on it fails, if nothing succeeds. */
@@ -72,7 +69,10 @@ export function startsAt(row: Waiting, state: State, opening: Opening, now: numb
   if (opening.mode === "failing") return opening.probe;
   // The clock was set back.
   const own = row.lastAttemptAt > now ? now : row.nextAttemptAt;
-  const due = Math.max(isOfOutage(row, state) ? Math.min(own, state.outage?.until ?? own) : own, opening.heldUntil);
+  const due = Math.max(
+    isWithin(row, state.outage) ? Math.min(own, state.outage?.until ?? own) : own,
+    opening.heldUntil,
+  );
   return due >= opening.failsAt ? opening.probe : due;
 }
 

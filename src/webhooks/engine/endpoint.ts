@@ -19,9 +19,6 @@ const OLD_SECRET_LASTS = DAY;
 /** Milliseconds for which the object of a deleted webhook remembers: a restore within 30 days may bring the webhook back (D1 documentation, Time Travel). */
 const FORGOTTEN_AFTER = 31 * DAY;
 
-/** What an object has in memory. */
-type Life = { ledger: Ledger; look: Look; run: Run };
-
 /**
  * The engine of one webhook: it reads the feed from its place on, and delivers each event at least once. It holds the secret, the place
  * and the deliveries. The database holds the configuration.
@@ -30,49 +27,46 @@ export class WebhookEndpoint extends DurableObject<Env> {
   readonly #store: Store;
   readonly #database: Database;
   readonly #tests = new Tests();
-  #life: Life;
+  /** What the object has in memory. */
+  #run: Run;
 
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
     this.#store = new Store(state.storage);
     this.#database = new Database(env.DB);
-    this.#life = this.#live();
+    this.#run = this.#remember();
   }
 
-  #live(): Life {
+  #remember(): Run {
     const ledger = new Ledger(this.#store);
-    const look = new Look(ledger, this.#database);
-    return { ledger, look, run: new Run(ledger, look, this.env) };
+    return new Run(ledger, new Look(ledger, this.#database), this.env);
   }
 
   /** The object knows its webhook from now on. */
-  #known(name: string): Life {
-    const { ledger } = this.#life;
+  #known(name: string): Run {
+    const { ledger } = this.#run;
     if (ledger.progress.name === "") {
       ledger.set({ name });
       ledger.record(Date.now());
       // Whatever made it, an alarm finds out whether its webhook is there.
       void this.#wake(Date.now() + LONGEST_PAUSE);
     }
-    return this.#life;
+    return this.#run;
   }
 
-  /** Tells that the feed has a new event. */
   async nudge(name: string): Promise<void> {
-    await this.#wake(this.#known(name).run.nudge());
+    await this.#wake(this.#known(name).nudge());
   }
 
   /** Tells that the configuration has changed. */
   async changed(name: string): Promise<void> {
-    await this.#wake(this.#known(name).run.change());
+    await this.#wake(this.#known(name).change());
   }
 
-  /** The newest secret. */
   async secret(name: string): Promise<string> {
     return this.#known(name).ledger.secrets.newest;
   }
 
-  /** Makes a new secret, and returns it. */
   async rotate(name: string): Promise<string> {
     const { ledger } = this.#known(name);
     const previous = { secret: ledger.secrets.newest, until: Date.now() + OLD_SECRET_LASTS };
@@ -87,11 +81,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @returns the state, or that a replay runs already.
    */
   async replay(name: string, place: string): Promise<WebhookState | "replay_running"> {
-    const life = await this.#started(name);
-    const { ledger } = life;
+    const run = await this.#started(name);
+    const { ledger } = run;
     if (ledger.replay !== undefined) return "replay_running";
     if (place < ledger.main.place) ledger.startReplay(place);
-    await this.#record(life);
+    await this.#record(run);
     return stateOf(ledger);
   }
 
@@ -102,17 +96,17 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @returns the state with what was left out, or that a replay runs.
    */
   async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
-    const life = await this.#started(name);
-    const { ledger, look } = life;
+    const run = await this.#started(name);
+    const { ledger } = run;
     const { main } = ledger;
     const { place: from } = main;
-    const { isLost } = await look.ask([0]);
+    const { isLost } = await run.look.ask([0]);
     if (ledger.replay !== undefined) return "replay_running";
     // A place that the feed has lost stays: the next run tells the receiver.
     const isSkipped = !isLost && ledger.main === main;
     const to = place > from ? place : from;
     if (isSkipped) ledger.jump(to);
-    await this.#record(life);
+    await this.#record(run);
     const skipped = { from: encodeEventCursor(from), to: encodeEventCursor(to) };
     return { ...stateOf(ledger), ...(isSkipped && { skipped }) };
   }
@@ -124,15 +118,15 @@ export class WebhookEndpoint extends DurableObject<Env> {
   }
 
   /** Records what a call has changed, and lets a run begin. */
-  async #record({ ledger, run }: Life): Promise<void> {
-    ledger.record(Date.now());
+  async #record(run: Run): Promise<void> {
+    run.ledger.record(Date.now());
     await this.#wake(run.change());
   }
 
   /** @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute. */
   async sendTest(name: string): Promise<TestOutcome | number> {
-    const { ledger, run } = this.#known(name);
-    const outcome = await this.#tests.send(ledger, this.#database, this.env);
+    const run = this.#known(name);
+    const outcome = await this.#tests.send(run.ledger, this.#database, this.env);
     if (typeof outcome === "object") await this.#wake(run.change());
     return outcome;
   }
@@ -141,7 +135,6 @@ export class WebhookEndpoint extends DurableObject<Env> {
     return stateOf((await this.#started(name)).ledger);
   }
 
-  /** A page of the deliveries that are known, the newest first. */
   async deliveries(name: string, page: Page): Promise<{ deliveries: Delivery[]; next: string | undefined }> {
     const { ledger } = this.#known(name);
     ledger.record(Date.now());
@@ -156,7 +149,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     } catch (error) {
       next = Date.now() + PAUSE_AFTER_FAILURE;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
-      logFailure({ webhook: this.#life.ledger.progress.name }, cause);
+      logFailure({ webhook: this.#run.ledger.progress.name }, cause);
     } finally {
       await this.#wake(next);
     }
@@ -164,9 +157,9 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** Returns when the next run has to begin. */
   async #deliver(): Promise<number | undefined> {
-    const { ledger, run } = this.#life;
+    const { ledger } = this.#run;
     if (ledger.progress.name === "") return undefined;
-    const next = await run.run();
+    const next = await this.#run.run();
     if (next === "deleted") return this.#forget(ledger);
     return next === "disabled" ? Date.now() + LONGEST_PAUSE : next;
   }
@@ -180,17 +173,17 @@ export class WebhookEndpoint extends DurableObject<Env> {
     const end = goneSince + FORGOTTEN_AFTER;
     if (!ledger.isNew && Date.now() < end) return end;
     await this.#store.forget();
-    this.#life = this.#live();
+    this.#run = this.#remember();
     return undefined;
   }
 
   /** An object that never started starts at the place of its row. */
-  async #started(name: string): Promise<Life> {
-    const life = this.#known(name);
-    if (life.ledger.main.place !== "") return life;
-    if (!(await life.look.begin())) throw new Error("There is no such webhook");
-    life.ledger.record(Date.now());
-    return life;
+  async #started(name: string): Promise<Run> {
+    const run = this.#known(name);
+    if (run.ledger.main.place !== "") return run;
+    if ((await run.look.again([0, 0])) === "deleted") throw new Error("There is no such webhook");
+    run.ledger.record(Date.now());
+    return run;
   }
 
   /** Sets the alarm, unless it is earlier. 0, which a delivery may have, is refused (workerd 1.20261023.1). */

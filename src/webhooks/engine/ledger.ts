@@ -1,5 +1,5 @@
 import type { Configuration } from "./database.ts";
-import { isOfOutage, isSuspect } from "./due.ts";
+import { isOnlyWithin, isWithin } from "./due.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
 import { type NewEvent, Reader } from "./reader.ts";
 import { newSecret, type Secrets } from "./signing.ts";
@@ -96,11 +96,10 @@ export class Ledger {
     this.#isChanged = true;
   }
 
-  /** Takes over what something says about the endpoint. */
   happen(happening: Happening): void {
     const { health: before } = this.progress;
     const mayEnd = happening.kind === "taken" && (before.failedFrom !== null || before.suspect !== null);
-    const hasLeft = mayEnd && before.outage !== null && this.queue.rows.some((row) => isOfOutage(row, before));
+    const hasLeft = mayEnd && before.outage !== null && this.queue.rows.some((row) => isWithin(row, before.outage));
     const health = next(before, { ...happening, hasLeft });
     this.set({ health });
     if (happening.kind !== "taken" || mayEnd) this.queue.quietUntil = 0;
@@ -108,12 +107,12 @@ export class Ledger {
     // Whether the stretch was an outage shows with one delivery that only it refused.
     let oldest: Waiting | undefined;
     for (const row of this.queue.rows)
-      if (isSuspect(row, health) && (row.lastAttemptAt ?? 0) < (oldest?.lastAttemptAt ?? Infinity)) oldest = row;
+      if (isOnlyWithin(row, health.suspect) && (row.lastAttemptAt ?? 0) < (oldest?.lastAttemptAt ?? Infinity))
+        oldest = row;
     if (oldest !== undefined)
       this.queue.put({ ...oldest, nextAttemptAt: Math.min(oldest.nextAttemptAt, happening.at) });
   }
 
-  /** Starts at a place. */
   begin(place: string): void {
     this.main = new Reader(place);
     this.#isChanged = true;
@@ -137,7 +136,6 @@ export class Ledger {
     this.#changed.set(row.key, { row: undefined, body: undefined });
   }
 
-  /** Notes that a delivery has ended. */
   finish(row: Waiting, status: Finished["status"], error: Finished["error"] = row.error): void {
     if (this.queue.get(row.key) !== undefined) this.#remove(row);
     const head = this.queue.head(laneOf(row));

@@ -13,7 +13,6 @@ export type Stop = "deleted" | "disabled";
 export class Look {
   readonly #ledger: Ledger;
   readonly #database: Database;
-  /** When the database was last asked. */
   at = 0;
   /** It is asked once more at this time or later: something may have come. */
   #expectedUntil = 0;
@@ -39,14 +38,14 @@ export class Look {
    */
   async again(limits: readonly [main: number, replay: number]): Promise<Stop | undefined> {
     const ledger = this.#ledger;
-    if (ledger.main.place === "" && !(await this.begin())) return "deleted";
     const { readers } = ledger;
     const { configuration, rows, isLost } = await this.ask(limits);
     this.at = Date.now();
     if (configuration === undefined) return "deleted";
+    if (ledger.main.place === "") ledger.begin(configuration.place);
     this.#learn(configuration);
     if (configuration.enabled === 0) return "disabled";
-    // A call has moved a place meanwhile.
+    // Its place was not known, or a call has moved it meanwhile.
     if (readers.some((reader) => !ledger.readers.includes(reader))) return undefined;
     if (isLost) return this.#reset();
     for (const [index, reader] of readers.entries()) {
@@ -61,22 +60,14 @@ export class Look {
   async ask(limits: readonly number[]) {
     const { main, readers, progress } = this.#ledger;
     const { furthest, readTo } = main;
-    const questions = readers.map((reader, index) => ({ place: reader.readTo, limit: limits[index] ?? 0 }));
+    const known = readers.filter(({ place }) => place !== "");
+    const questions = known.map((reader, index) => ({ place: reader.readTo, limit: limits[index] ?? 0 }));
     // Of what came before a crash, only its last place is known.
     const isAhead = furthest > readTo;
     if (isAhead) questions.push({ place: furthest, limit: 0 });
     const { configuration, rows } = await this.#database.look(progress.name, questions);
     const isLost = rows[0]?.[0]?.place !== readTo || (isAhead && rows.at(-1)?.[0]?.place !== furthest);
     return { configuration, rows, isLost };
-  }
-
-  /** Starts at the place of the row. Returns whether there is one. */
-  async begin(): Promise<boolean> {
-    const ledger = this.#ledger;
-    const { configuration } = await this.#database.look(ledger.progress.name);
-    if (configuration === undefined) return false;
-    if (ledger.main.place === "") ledger.begin(configuration.place);
-    return true;
   }
 
   /** Takes over the configuration. What waits for another receiver, or for one that is back, is due. */
@@ -116,11 +107,8 @@ export class Look {
     ledger.record(now);
   }
 
-  /** Disables the webhook, whose receiver is gone. Returns whether its address is still the one that is gone. */
-  async disable({ url }: Pick<Configuration, "url">): Promise<boolean> {
-    if (!(await this.#database.disable(this.#ledger.progress.name, url))) return false;
-    this.#ledger.set({ enabled: false });
-    this.#ledger.beginEra();
-    return true;
+  /** Disables the webhook, whose receiver is gone. The next look learns it. */
+  disable(url: string): Promise<void> {
+    return this.#database.disable(this.#ledger.progress.name, url);
   }
 }

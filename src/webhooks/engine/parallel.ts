@@ -47,7 +47,6 @@ export class Parallel {
 
   has = (resource: string): boolean => this.#running.has(resource);
 
-  /** Whether this delivery is one of them. */
   runs = ({ key, resource }: Waiting): boolean => this.#running.get(resource)?.one.row.key === key;
 
   /** Whether somebody still waits for an attempt. */

@@ -1,5 +1,5 @@
 import { halfOf, type Share } from "./budget.ts";
-import { isOnlyOfOutage, isRefusedItself, type Opening, startsAt } from "./due.ts";
+import { isOnlyWithin, isRefusedItself, type Opening, startsAt } from "./due.ts";
 import { type Ledger, MAX_PENDING, newRow, RESET } from "./ledger.ts";
 import type { Parallel } from "./parallel.ts";
 import { laneOf, type Waiting } from "./queue.ts";
@@ -44,7 +44,7 @@ const isReset = ({ progress, queue }: Ledger, now: number): boolean =>
 /** Whether the receiver refused the resource last, and not an outage alone. */
 const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
   const last = row.lastAttemptAt === null ? queue.head(laneOf(row)) : row;
-  return last !== undefined && last.refusedSince !== null && !isOnlyOfOutage(last, progress.health);
+  return last !== undefined && last.refusedSince !== null && !isOnlyWithin(last, progress.health.outage);
 };
 
 /**

@@ -74,7 +74,6 @@ export class Queue {
     this.quietUntil = 0;
   }
 
-  /** The oldest row of a lane. */
   head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.[0];
 
   /** Whether a new event of a lane has to wait for an earlier one. */

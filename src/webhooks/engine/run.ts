@@ -17,13 +17,11 @@ const MOST_STARTED = 1_000;
 const RECORDED_AFTER = SECOND;
 /** Milliseconds between two nudges of an isolate, at least: one that finds nothing may have swallowed the next one. */
 const BETWEEN_NUDGES = SECOND;
-/** Milliseconds of an attempt of an earlier era, at most: nobody waits for what another receiver, or one that is back, still holds. */
-const OUTDATED_LASTS = 2 * SECOND;
 
 /** The part of an object that delivers, as long as the object is in memory. */
 export class Run {
-  readonly #ledger: Ledger;
-  readonly #look: Look;
+  readonly ledger: Ledger;
+  readonly look: Look;
   readonly #attempts: Attempts;
   #isRunning = false;
   #mustLook = true;
@@ -31,19 +29,19 @@ export class Run {
   #wakeUp = () => {};
 
   constructor(ledger: Ledger, look: Look, settings: AddressSettings) {
-    [this.#ledger, this.#look, this.#attempts] = [ledger, look, new Attempts(ledger, settings)];
+    [this.ledger, this.look, this.#attempts] = [ledger, look, new Attempts(ledger, settings)];
   }
 
   /** Notes that the feed has more. Returns when the next run has to begin. Undefined while one runs. */
   nudge(): number | undefined {
-    this.#look.expect(BETWEEN_NUDGES);
+    this.look.expect(BETWEEN_NUDGES);
     return this.#wake(this.#readsAt(Date.now()));
   }
 
   /** Notes that something has changed: the configuration, the place, the state. */
   change(): number | undefined {
     this.#mustLook = true;
-    this.#look.expect(LONGEST_WAIT);
+    this.look.expect(LONGEST_WAIT);
     return this.#wake(0);
   }
 
@@ -68,12 +66,14 @@ export class Run {
         while (this.#mustLook) stop = await this.#see();
         if (stop !== undefined) return stop;
         const gone = attempts.takeGone();
-        if (gone !== undefined && (await this.#look.disable(gone))) this.#mustLook = true;
-        if (this.#mustLook) continue;
+        if (gone !== undefined) {
+          await this.look.disable(gone.url);
+          this.#mustLook = true;
+          continue;
+        }
         const now = Date.now();
         if (now >= begin + LONGEST_RUN || now < begin || started >= MOST_STARTED) return now;
-        if (this.#ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);
-        attempts.abandon(now - OUTDATED_LASTS);
+        if (this.ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);
         const startsAt = attempts.startOne(now);
         if (startsAt === undefined) {
           started++;
@@ -82,8 +82,8 @@ export class Run {
         const readsAt = this.#readsAt(now);
         this.#mustLook ||= readsAt <= now;
         if (this.#mustLook) continue;
-        const next = Math.min(startsAt, readsAt, Math.min(this.#look.at, now) + LONGEST_PAUSE);
-        if (attempts.size === 0) return Math.max(next, Math.min(this.#look.at, now) + SHORTEST_PAUSE);
+        const next = Math.min(startsAt, readsAt, Math.min(this.look.at, now) + LONGEST_PAUSE);
+        if (attempts.parallel.size === 0) return Math.max(next, Math.min(this.look.at, now) + SHORTEST_PAUSE);
         await this.#pause(Math.min(next, begin + LONGEST_RUN, this.#recordedAt + RECORDED_AFTER) - now);
       }
     } finally {
@@ -98,12 +98,12 @@ export class Run {
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     this.#wakeUp = resolve;
     const timer = setTimeout(resolve, Math.max(milliseconds, 0));
-    await Promise.race([this.#attempts.next(), woken]);
+    await Promise.race([this.#attempts.parallel.next(), woken]);
     clearTimeout(timer);
   }
 
   #record(now: number): void {
-    this.#ledger.record(now);
+    this.ledger.record(now);
     this.#recordedAt = now;
   }
 
@@ -111,14 +111,14 @@ export class Run {
   #readsAt(now: number): number {
     const situation = this.#attempts.situation(now);
     const limits = limitsOf(situation);
-    const hasMore = this.#ledger.readers.some((reader, index) => reader.hasMore && limits[index] !== 0);
-    if (!hasMore && (limits[0] === 0 || !this.#look.isExpected(now))) return Infinity;
-    const readsAt = hasMore ? 0 : Math.min(this.#look.at, now) + SHORTEST_PAUSE;
+    const hasMore = this.ledger.readers.some((reader, index) => reader.hasMore && limits[index] !== 0);
+    if (!hasMore && (limits[0] === 0 || !this.look.isExpected(now))) return Infinity;
+    const readsAt = hasMore ? 0 : Math.min(this.look.at, now) + SHORTEST_PAUSE;
     return Math.max(readsAt, situation.opening.anew);
   }
 
   #see(): Promise<Stop | undefined> {
     this.#mustLook = false;
-    return this.#look.again(limitsOf(this.#attempts.situation(Date.now())));
+    return this.look.again(limitsOf(this.#attempts.situation(Date.now())));
   }
 }

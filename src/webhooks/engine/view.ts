@@ -6,7 +6,6 @@ import { modeAt } from "./state.ts";
 import type { Finished } from "./progress.ts";
 import { eventId } from "./store.ts";
 
-/** The state of a webhook as clients see it. */
 export interface WebhookState {
   health: "ok" | "failing";
   pending: number;
@@ -20,7 +19,6 @@ export interface WebhookState {
   skipped?: { from: string; to: string };
 }
 
-/** A delivery as clients see it. */
 export interface Delivery {
   event: string;
   type: string;
@@ -34,7 +32,6 @@ export interface Delivery {
   replay?: true;
 }
 
-/** A part of the deliveries. */
 export interface Page {
   limit: number;
   /** The position that precedes the page. */
