@@ -182,7 +182,6 @@ export class Owners {
   readonly #database: Database;
   readonly #receivers: Receivers;
   readonly #key: ApiKey;
-  readonly #isMixed: boolean;
   readonly #busy = new Set<string>();
   /** What the database had from each time on. */
   readonly configurations: { at: number; all: ReadonlyMap<string, Configuration> }[] = [];
@@ -191,10 +190,9 @@ export class Owners {
   /** When each webhook was spoken to. */
   readonly calls: { name: string; from: number; to: number }[] = [];
 
-  /** @param isMixed whether some objects run the version before, whose replays from a place lose events. */
-  constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey, isMixed: boolean) {
+  constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey) {
     [this.#clients, this.#clock, this.#database] = [clients, clock, database];
-    [this.#receivers, this.#key, this.#isMixed] = [receivers, key, isMixed];
+    [this.#receivers, this.#key] = [receivers, key];
     this.onCommit();
   }
 
@@ -243,7 +241,7 @@ export class Owners {
   }
 
   async #change(random: Random, { id, name, url, enabled }: Configuration): Promise<void> {
-    const kind = random.weighted({ patch: 6, replay: 8, stop: 1, read: 3, test: 3, delete: 0.3 });
+    const kind = random.weighted({ patch: 6, replay: 8, stop: 1, read: 3, test: 3, rotate: 1, delete: 0.3 });
     const isOff = enabled === 0 && random.chance(0.7);
     if (isOff || kind === "patch") {
       const patch = random.pick([
@@ -258,6 +256,7 @@ export class Owners {
       for (const replay of this.replays) if (replay.name === name) replay.isStopped = true;
       await this.#send(random, "DELETE", `/${id}/replay`);
     } else if (kind === "test") await this.#send(random, "POST", `/${id}/test`);
+    else if (kind === "rotate") await this.#send(random, "POST", `/${id}/rotate-secret`);
     else if (kind === "delete") await this.#send(random, "DELETE", `/${id}`);
     else await this.#send(random, "GET", random.pick(["", `/${id}`, `/${id}/state`, `/${id}/deliveries?limit=5`]));
   }
@@ -268,7 +267,7 @@ export class Owners {
     const before = placeIn(body["cursor"]);
     // One that the receiver had, any of the feed, or the end of the feed.
     const known = this.#receivers.attempts.filter((one) => one.name === name && one.id.slice(4) <= before);
-    const choice = this.#isMixed ? "latest" : random.weighted({ known: 6, any: 2, latest: 3 });
+    const choice = random.weighted({ known: 6, any: 2, latest: 3 });
     const any = this.#database.primary.rows(PLACES).map((row) => String(row["place"]));
     const places = { known: known.slice(-40).map((one) => one.id.slice(4)), any, latest: [] }[choice];
     const place = places.length > 0 ? random.pick(places) : undefined;

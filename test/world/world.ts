@@ -256,7 +256,7 @@ class World {
   #createWebhooks(code: Code, key: ApiKey): Parts {
     const [clock, history, random, service] = [this.#clock, this.#history, this.#random, this.#service];
     const receivers = new Receivers(clock, history);
-    const owners = new Owners(this.#clients, clock, this.#database, receivers, key, this.#isMixed);
+    const owners = new Owners(this.#clients, clock, this.#database, receivers, key);
     const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
     const variables = { ...this.#variables, ENVIRONMENT: "production" };
     const path: (typeof service)["pathOf"] = (life, chance) => service.pathOf(life, chance);
