@@ -138,6 +138,8 @@ export default defineConfig({
           globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // As long as Playwright waits by itself.
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {
