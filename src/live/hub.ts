@@ -163,8 +163,9 @@ export class Hub {
       const read = await this.#feed.after(this.#state.now.place);
       // The history is another one.
       if (read === undefined) {
-        this.#listeners.restart();
-        return await this.#begin();
+        await this.#begin();
+        // Also those who came meanwhile, to the place before.
+        return this.#listeners.restart();
       }
       if (read.items.length > 0) {
         await this.#checkKeys();

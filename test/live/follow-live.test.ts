@@ -333,6 +333,32 @@ describe("what a listener may see", () => {
   });
 });
 
+/** Holds the result of a read of D1 for half a second, after so many other sessions. Returns whether it is held. */
+async function hold(others = 0): Promise<() => boolean> {
+  let hasRead = false;
+  await runInDurableObject(hub(), (object) => {
+    const { DB } = (object as unknown as { env: Env }).env;
+    const begin = DB.withSession.bind(DB);
+    const spy = vi.spyOn(DB, "withSession");
+    for (let count = 0; count < others; count++) spy.mockImplementationOnce(begin);
+    spy.mockImplementationOnce((start) => {
+      const session = begin(start);
+      const all = async (sql: string, values: unknown[]) => {
+        const result = await session
+          .prepare(sql)
+          .bind(...values)
+          .all();
+        hasRead = true;
+        await scheduler.wait(500);
+        return result;
+      };
+      const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ all: () => all(sql, values) }) });
+      return { prepare, getBookmark: () => session.getBookmark() } as unknown as D1DatabaseSession;
+    });
+  });
+  return () => hasRead;
+}
+
 describe("a place", () => {
   // Promise: live-too-far
   test("beyond what is remembered and five reads is too far, and so is one that the feed never had", async () => {
@@ -365,27 +391,9 @@ describe("a place", () => {
 
   test("that is newer than what a look sees that runs already is not too far", async () => {
     await listening({ key });
-    let hasRead = false;
-    await runInDurableObject(hub(), (object) => {
-      const { DB } = (object as unknown as { env: Env }).env;
-      const begin = DB.withSession.bind(DB);
-      vi.spyOn(DB, "withSession").mockImplementationOnce((start) => {
-        const session = begin(start);
-        const all = async (sql: string, values: unknown[]) => {
-          const result = await session
-            .prepare(sql)
-            .bind(...values)
-            .all();
-          hasRead = true;
-          await scheduler.wait(500);
-          return result;
-        };
-        const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ all: () => all(sql, values) }) });
-        return { prepare, getBookmark: () => session.getBookmark() } as unknown as D1DatabaseSession;
-      });
-    });
+    const isHeld = await hold();
     await hub().look(HUB);
-    await vi.waitFor(() => expect(hasRead).toBe(true));
+    await vi.waitFor(() => expect(isHeld()).toBe(true));
     await create("/v1/pets", REX);
     const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
     expect((await listening({ key, query: `cursor=${cursor}` })).cursor).toBe(cursor);
@@ -408,6 +416,13 @@ describe("a place", () => {
     });
     const again = await listening({ key, query: `cursor=${two.cursor}` });
     expect(again.events).toHaveLength(1);
+    // The hub has seen it, and does not know the new end yet. The sessions before are those of the change and of the look.
+    await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
+    const isHeld = await hold(2);
+    await create("/v1/pets", REX);
+    await vi.waitFor(() => expect(isHeld()).toBe(true));
+    const late = await listening({ key, query: `cursor=${again.cursor}` });
+    expect(await late.end()).toMatchObject({ code: 1012 });
   });
 });
 
