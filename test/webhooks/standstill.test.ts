@@ -12,6 +12,7 @@ import {
   HOUR,
   ids,
   MINUTE,
+  pass,
   received,
   respond,
   SECOND,
@@ -54,8 +55,8 @@ test("is enabled for good after its receiver was gone, whatever other attempts s
   expect(await hook.row()).toMatchObject({ enabled: 1 });
 });
 
-test("learns what changed while the database answered", async () => {
-  const hook = await proven();
+/** Runs the alarm, and something else after the database has read what it will answer. */
+async function whileItAnswers(hook: Hook, happen: () => Promise<unknown>): Promise<void> {
   const original = Object.getOwnPropertyDescriptor(Session.prototype, "writeRepeatably")?.value as Write;
   const answer = { isRead: false, isThere: false };
   const read = vi.spyOn(Session.prototype, "writeRepeatably").mockImplementation(async function (
@@ -69,13 +70,30 @@ test("learns what changed while the database answered", async () => {
   });
   const run = runDurableObjectAlarm(hook.stub);
   await vi.waitFor(() => expect(answer.isRead).toBe(true));
-  await hook.set("url = 'https://hooks.shop.com/new'");
+  await happen();
   answer.isThere = true;
   await run;
   read.mockRestore();
+}
+
+test("learns what changed while the database answered", async () => {
+  const hook = await proven();
+  await whileItAnswers(hook, () => hook.set("url = 'https://hooks.shop.com/new'"));
   expect(await hook.rows("SELECT value ->> 'url' AS url FROM state WHERE name = 'progress'")).toEqual([
     { url: "https://hooks.shop.com/new" },
   ]);
+});
+
+test("reads again after a nudge that came while a slow database answered", async () => {
+  const hook = await proven();
+  const sent: string[] = [];
+  await whileItAnswers(hook, async () => {
+    sent.push(...(await addEvents([1])));
+    await hook.stub.nudge(hook.name);
+    pass(3 * SECOND);
+  });
+  await hook.pass(2 * SECOND);
+  expect(ids()).toContain(sent[0]);
 });
 
 test("forgets what an earlier address asked for", async () => {

@@ -14,7 +14,8 @@ export class Look {
   readonly #ledger: Ledger;
   readonly #database: Database;
   at = 0;
-  /** It is asked once more at this time or later: something may have come. */
+  #askedAt = 0;
+  /** A look has to begin at this time or later: something may have come. */
   #expectedUntil = 0;
 
   constructor(ledger: Ledger, database: Database) {
@@ -28,7 +29,7 @@ export class Look {
 
   isExpected(now: number): boolean {
     // A time further away was made by a clock that was ahead.
-    return Math.min(this.at, now) < this.#expectedUntil && this.#expectedUntil <= now + LONGEST_WAIT;
+    return Math.min(this.#askedAt, now) < this.#expectedUntil && this.#expectedUntil <= now + LONGEST_WAIT;
   }
 
   /**
@@ -39,8 +40,9 @@ export class Look {
   async again(limits: readonly [main: number, replay: number]): Promise<Stop | undefined> {
     const ledger = this.#ledger;
     const { readers } = ledger;
+    const askedAt = Date.now();
     const { configuration, rows, isLost } = await this.ask(limits);
-    this.at = Date.now();
+    [this.#askedAt, this.at] = [askedAt, Date.now()];
     if (configuration === undefined) return "deleted";
     if (ledger.main.place === "") ledger.begin(configuration.place);
     this.#learn(configuration);
