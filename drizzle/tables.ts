@@ -32,7 +32,7 @@ export const pets = sqliteTable("pets", petColumns, (pet) => [
     .where(sql`external_id IS NOT NULL`),
   // Rows that this version writes are never in it.
   index("pets_unfolded_idx").on(pet.id).where(isUnfilled),
-  // That of version 1.3.0, whose searches name it. The release after the next drops it.
+  // That of version 1.3.0, whose searches name it. A release after 1.4.0 may drop it.
   index("pets_unfilled_idx")
     .on(pet.id)
     .where(sql`coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))`),
