@@ -144,7 +144,7 @@ test.each<[string, State, Happening, Partial<State>]>([
   ],
   [
     "one whose event is taken is",
-    STATES.ok,
+    { ...STATES.ok, ...outage(5, 9) },
     happening("taken", { refusedAt: SHORT }),
     { suspect: null, ...outage(SHORT, NOW) },
   ],
