@@ -1,5 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import { type Prepared, Sqlite } from "../../scripts/sqlite.ts";
+import { HUB } from "../../src/live/table.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { d1Of, type Path } from "./d1.ts";
 import type { Faults } from "./faults.ts";
@@ -14,6 +15,8 @@ import { mayWrite } from "./sqlite.ts";
 const LATENCY = { way: 60, durable: 10 };
 /** Milliseconds until an object may be evicted. */
 const IDLE = 10_000;
+/** Of the calls of a hub beside another version, how many meet the next version. */
+const RELEASED = 0.02;
 /** Milliseconds before the retry of an alarm that a crash ended (Durable Objects documentation, Alarms). */
 const RETRY = 2_000;
 /** Milliseconds until a socket ends whose response got lost. */
@@ -203,7 +206,7 @@ class Hosted {
   #version: string | undefined;
   /** When each life crashed, by its number. */
   readonly crashes = new Map<number, number>();
-  /** They outlast its lives, but for a crash. */
+  /** They outlast its lives, but for a crash and a release. */
   readonly #sockets = new Set<ServerSocket>();
   /** Whether the alarm runs. */
   #isRunning = false;
@@ -234,8 +237,10 @@ class Hosted {
           run();
         });
       const { [method]: run } = life.endpoint;
-      // The handlers of sockets return nothing.
-      Promise.resolve(run?.apply(life.endpoint, parameters)).then(
+      // A version without the handlers of sockets does nothing, and one without a method fails.
+      const isMissing = run === undefined && !method.startsWith("webSocket");
+      const missing = () => Promise.reject(new TypeError(`The object has no ${method}.`));
+      Promise.resolve(isMissing ? missing() : run?.apply(life.endpoint, parameters)).then(
         (result) => answer(() => resolve(result instanceof Response ? result : structuredClone(result))),
         (error) => answer(() => reject(error)),
       );
@@ -279,11 +284,7 @@ class Hosted {
     life.isAlive = false;
     this.crashes.set(life.number, this.#world.clock.now);
     this.storage.crash();
-    for (const socket of this.#sockets) {
-      socket.isOpen = false;
-      socket.client.arrive(BROKEN);
-    }
-    this.#sockets.clear();
+    this.#endSockets();
     for (const end of life.running) end();
     if (this.#isRunning) this.storage.alarm ??= this.#world.clock.now + RETRY;
     this.#isRunning = false;
@@ -291,14 +292,25 @@ class Hosted {
     this.schedule();
   }
 
+  #endSockets(): void {
+    for (const socket of this.#sockets) {
+      socket.isOpen = false;
+      socket.client.arrive(BROKEN);
+    }
+    this.#sockets.clear();
+  }
+
   #meets(fault: Parameters<Faults["meets"]>[1]): boolean {
     return this.#world.faults.meets(this.#random, fault);
   }
 
   #wake(): Life {
-    const { clock } = this.#world;
-    const isIdle = clock.now > this.#usedAt + IDLE && !this.#isRunning;
-    if (isIdle && this.life?.running.size === 0 && this.#meets("object evicted")) {
+    const { clock, versions } = this.#world;
+    const isIdle = clock.now > this.#usedAt + IDLE;
+    // Clients that come back would keep an object without the live feed awake. A gradual release ends.
+    const isReleased = versions.length > 1 && this.name.startsWith(HUB) && this.#random.chance(RELEASED);
+    const ends = () => isReleased || (isIdle && this.#meets("object evicted"));
+    if (!this.#isRunning && this.life?.running.size === 0 && ends()) {
       this.storage.commit();
       this.life.isAlive = false;
     }
@@ -327,7 +339,11 @@ class Hosted {
     const workers = programs.map(({ name, program }) => ({ name, ...program(surroundings) }));
     const { name = "", WebhookEndpoint } = workers.find((worker) => worker.WebhookEndpoint !== undefined) ?? {};
     if (WebhookEndpoint === undefined) throw new Error("No version has webhooks");
-    if ((this.#version ??= name) !== name) onRelease?.(name, this.storage.kept(clock.now));
+    if ((this.#version ??= name) !== name) {
+      // Another version of the code ends all sockets (Durable Objects documentation, WebSockets).
+      this.#endSockets();
+      onRelease?.(name, this.storage.kept(clock.now));
+    }
     this.#version = name;
     const way = path(life, random);
     const deliver = (run: () => void) => this.#step(life, run);

@@ -312,6 +312,7 @@ class World {
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
     this.#followers.catchUp(QUIET, this.#random);
+    // Beside a version without the live feed, some may hear nothing to the end.
     if (!this.#isMixed) this.#listeners.catchUp(QUIET, this.#random("listeners"));
     const webhooks = await this.#endWebhooks(this.#webhooks);
     await this.#clock.run();
@@ -387,9 +388,7 @@ class World {
       case "a follower goes on":
         return this.#followers.goOn(random);
       case "a listener goes on":
-        // The version before has no live feed.
-        if (!this.#isMixed) this.#listeners.goOn(random, this.#operators.keys.at(-1));
-        return;
+        return this.#listeners.goOn(random, this.#operators.keys.at(-1));
       case "overload":
         this.#history.fault(kind);
         service.overloadedUntil = Math.max(service.overloadedUntil, now + random.delay(100, 20_000));
