@@ -376,7 +376,16 @@ class Hosted {
     socket.leave = (run) => {
       // In their order.
       socket.left = Math.max(socket.left, clock.now + this.#random.delay(0, this.#latency.durable));
-      if (this.life !== undefined) this.#out(this.life, run, socket.left - clock.now);
+      const { life } = this;
+      if (life === undefined) return;
+      // While it waits, the object is not idle.
+      const waits = () => {};
+      life.running.add(waits);
+      const leave = () => {
+        life.running.delete(waits);
+        run();
+      };
+      this.#out(life, leave, socket.left - clock.now);
     };
     socket.client.onClose = (code) => {
       if (!this.#sockets.delete(socket)) return;

@@ -13,11 +13,13 @@ export interface Stored {
 
 const RESOURCE = /^\/v1\/(?:store\/)?(pets|orders|categories)(?:\/(\d+))?/;
 const TYPES: { [path: string]: string } = { pets: "pet", orders: "order", categories: "category" };
+const externalIdsOf = (text: string) => Array.from(text.matchAll(/"externalId":"([^"]+)"/g), ([, id = ""]) => id);
 const idsOf = (text: string) => Array.from(text.matchAll(/\{"id":(\d+)/g), ([, id = ""]) => id);
 
 /**
  * The events tell one history: every resource has one version after another, no animal is sold twice, and the tables are its end. Every
- * response tells a part of this history, whatever was killed or lost. Every creation belongs to one `Idempotency-Key`.
+ * response tells a part of this history, whatever was killed or lost. Every creation belongs to one `Idempotency-Key`, or to an import of its
+ * `externalId`.
  */
 export function* contradictions(sent: readonly Sent[], { events, keys, rows }: Stored): Generator<string> {
   /** The states of each resource, from version 1 to the last. */
@@ -41,8 +43,12 @@ export function* contradictions(sent: readonly Sent[], { events, keys, rows }: S
   }
   const responses = new Map(keys.map(({ key, response }) => [key, response]));
   const explained = new Set(keys.flatMap(({ response }) => idsOf(response).map((id) => `${kindOf(response)} ${id}`)));
-  for (const name of states.keys()) {
-    if (!explained.has(name)) yield `No Idempotency-Key belongs to the creation of ${name}.`;
+  const imports = sent.filter(({ method }) => method === "PUT").flatMap(({ body = "" }) => externalIdsOf(body));
+  const imported = new Set(imports);
+  for (const [name, [created]] of states) {
+    const [externalId] = externalIdsOf(created?.data ?? "");
+    const isImported = externalId !== undefined && imported.has(externalId);
+    if (!explained.has(name) && !isImported) yield `No Idempotency-Key belongs to the creation of ${name}.`;
   }
   for (const { method, path, headers, status = 0, responseHeaders, text = "", isProxied } of sent) {
     const what = `${method} ${path} ${status} ${text}`;
