@@ -55,8 +55,8 @@ export default defineConfig({
   test: {
     // The service logs every request. The logs are shown only for failed tests.
     silent: "passed-only",
-    // On a machine with two cores, Vitest 5.1.1 would use one, but these tests mostly wait for other processes.
-    maxWorkers: 2,
+    // On a machine with two cores, Vitest 5.1.1 would use one, but many of these tests wait for other processes.
+    maxWorkers: 3,
     projects: [
       {
         // Runs in workerd with the source, and with real D1, KV and rate limiter. Each file starts with empty storage:
