@@ -125,21 +125,11 @@ export async function sendBatches<Item extends Sendable, Count extends "created"
       "Content-Type": "application/json",
       "Idempotency-Key": idempotencyKey && `${idempotencyKey}-${done}`,
     };
-    const path = "/pets/batch";
-    const call = {
-      ...options,
-      ...request,
-      path,
-      body,
-      headers,
-      ...(idempotencyKey && { idempotencyKey }),
-      [count]: done,
-      expects,
-    };
-    const answer = await pets.send(call);
+    const call = { ...options, ...request, path: "/pets/batch", body, headers, idempotencyKey, [count]: done, expects };
+    const { value, headers: received } = await pets.send(call);
     done += body.length;
-    const told = { animals: answer.value as Result[], warnings: warningsOf(answer.headers) };
-    onProgress?.({ [count]: done, ...told } as Record<Count, number> & Told<Result>);
+    const told: object = { [count]: done, animals: value, warnings: warningsOf(received) };
+    onProgress?.(told as Record<Count, number> & Told<Result>);
   }
   return done;
 }

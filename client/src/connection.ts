@@ -24,11 +24,11 @@ export interface Call extends RequestOptions {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: URLSearchParams;
-  body?: object;
+  body?: object | undefined;
   /** Headers of the operation. Those without a value are not sent. */
   headers?: Record<string, string | undefined>;
   /** The key that the caller gives to go on after an error. That of the header unless given. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** The number of animals in earlier batches: created ones, or changes. */
   created?: number;
   done?: number;
@@ -96,7 +96,8 @@ export class Connection {
    */
   async send(call: Call, memory: Memory = { bookmark: undefined }): Promise<Answer> {
     const limits = limitsOf(call, this.#limits);
-    const url = this.#url(call);
+    const search = String(call.query ?? "");
+    const url = this.addressOf(`${call.path}${search && `?${search}`}`);
     const init = this.#request(call, memory);
     const deadline = performance.now() + limits.totalTime;
     let lost = false;
@@ -190,11 +191,6 @@ export class Connection {
       if (thrown instanceof PetStoreError) return thrown;
       throw thrown;
     }
-  }
-
-  #url({ path, query }: Call): string {
-    const search = String(query ?? "");
-    return this.addressOf(`${path}${search && `?${search}`}`);
   }
 
   #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit & { headers: [string, string][] } {

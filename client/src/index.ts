@@ -1,5 +1,5 @@
 import { Categories } from "./categories.ts";
-import { Connection, type Memory } from "./connection.ts";
+import { type Call, Connection, type Memory } from "./connection.ts";
 import { Events } from "./events.ts";
 import { fits, KEY, TOKEN } from "./fields.ts";
 import type { PetStoreOptions, RequestOptions } from "./options.ts";
@@ -63,10 +63,7 @@ class Resources {
    * @beta
    */
   async key(options: RequestOptions = {}): Promise<Key> {
-    const { connection, memory } = this.#scope;
-    const call = { ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(KEY) } as const;
-    const { value } = await connection.send(call, memory);
-    return value as Key;
+    return this.#send({ ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(KEY) });
   }
 
   /**
@@ -75,17 +72,20 @@ class Resources {
    * @beta
    */
   async token(token: NewToken, options: RequestOptions = {}): Promise<Token> {
-    const { connection, memory } = this.#scope;
-    const call = {
+    const expects = fits(TOKEN);
+    return this.#send({
       ...options,
       operation: "createToken",
       method: "POST",
       path: "/key/tokens",
       body: token,
-      expects: fits(TOKEN),
-    } as const;
-    const { value } = await connection.send(call, memory);
-    return value as Token;
+      expects,
+    });
+  }
+
+  async #send<Value>(call: Call): Promise<Value> {
+    const { connection, memory } = this.#scope;
+    return (await connection.send(call, memory)).value as Value;
   }
 }
 

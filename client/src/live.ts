@@ -2,6 +2,7 @@ import { parse } from "./answer.ts";
 import { limit, MAX_BYTES } from "./attempt.ts";
 import { type Connection, CUSTOMER_TOKEN, type Memory, remember } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
+import type { EventPage } from "./events.ts";
 import type { WebSocketClass } from "./options.ts";
 
 const PROTOCOL = "petstore.live.v1";
@@ -11,6 +12,8 @@ const [LOOK, PING, ANSWER, KEY] = [1_000, 30_000, 10_000, 30_000];
 const CLOSING = 2;
 /** So many sockets have to fail, one after the other, before requests replace them. Then one turn of so many tries a socket. */
 const [FAILURES, TURNS] = [3, 10];
+/** The code of a socket after which the next one may come at once (docs/events.md, A live feed). */
+const FULL = 1008;
 /** Close codes from here on are the statuses of responses, with the codes of the errors as their reasons. */
 const STATUSES = 4_000;
 
@@ -20,6 +23,8 @@ export class Live {
   readonly #memory: Memory;
   readonly #signal: AbortSignal | undefined;
   #socket: Socket | undefined;
+  /** Whether the socket brought events. */
+  #isUsed = false;
   #key = "";
   #failures = 0;
 
@@ -61,20 +66,21 @@ export class Live {
       if (isShut) this.#failures++;
       if (WebSocket === undefined || asks || isShut) return undefined;
       this.#socket = new Socket(WebSocket, url.replace("http", "ws"), key);
+      this.#isUsed = false;
     }
     const { code, text } = await this.#socket.next(signal);
     const error = text === undefined ? new PetStoreError("network", `The socket was closed with ${code}.`) : undefined;
     if (error) this.close();
+    if (error && code === FULL && this.#isUsed) return this.next(query, asks, expects);
     this.#failures = isNew && error ? this.#failures + 1 : 0;
     if (isNew) {
-      const [duration, status] = [performance.now() - begin, error ? undefined : 101];
       this.#connection.tell({
         operation: "followLive",
         url,
         attempt: 1,
         requestId: undefined,
-        duration,
-        status,
+        duration: performance.now() - begin,
+        status: error ? undefined : 101,
         error,
         retryIn: undefined,
       });
@@ -83,12 +89,14 @@ export class Live {
     if (error) throw error;
     const { value } = parse(text);
     if (!expects(value)) throw new PetStoreError("unexpected_response", "A message is no page.", { status: 200 });
-    remember(this.#memory, Object(value).bookmark);
+    const { events, bookmark } = value as EventPage & { bookmark?: unknown };
+    this.#isUsed ||= events.length > 0;
+    remember(this.#memory, bookmark);
     return value;
   }
 
   close(): void {
-    this.#socket?.close();
+    this.#socket?.finish();
     this.#socket = undefined;
   }
 }
@@ -111,7 +119,7 @@ class Socket {
       this.#socket = new WebSocket(url, [PROTOCOL, key]);
     } catch {
       // The error may show the key.
-      this.#finish(1006);
+      this.finish(1006);
     }
     this.#socket?.addEventListener("message", ({ data }: { data: unknown }) => {
       this.#isAnswered = true;
@@ -120,10 +128,10 @@ class Socket {
       this.#messages.push(text);
       this.#characters += text.length;
       // The next socket goes on after what is taken.
-      if (this.#characters > MAX_BYTES) this.#finish(1008);
+      if (this.#characters > MAX_BYTES) this.finish(FULL);
       this.#wake();
     });
-    this.#socket?.addEventListener("close", ({ code }: { code: number }) => this.#finish(code));
+    this.#socket?.addEventListener("close", ({ code }: { code: number }) => this.finish(code));
     // A close follows. The package `ws` throws what nobody listens to.
     this.#socket?.addEventListener("error", () => {});
   }
@@ -137,22 +145,18 @@ class Socket {
     return { text, code: this.#code };
   }
 
-  close(): void {
-    this.#finish(1000);
-  }
-
   /** Notices a connection that is gone without a word, also after the machine slept. */
   #look(): void {
-    // Node.js would wait until the service closes the connection, which may take the service minutes.
-    if (this.#socket?.readyState === CLOSING) return this.#finish(1006);
+    // Node.js would wait until the service closes the connection, which may take the service minutes, and tells the code only then.
+    if (this.#socket?.readyState === CLOSING) return this.finish(FULL);
     // A clock may be set back.
     if (Math.abs(Date.now() - this.#askedAt) < (this.#isAnswered ? PING : ANSWER)) return;
-    if (!this.#isAnswered) return this.#finish(1006);
+    if (!this.#isAnswered) return this.finish(1006);
     [this.#askedAt, this.#isAnswered] = [Date.now(), false];
     this.#socket?.send("ping");
   }
 
-  #finish(code: number): void {
+  finish(code = 1_000): void {
     if (this.#code > 0) return;
     this.#code = code;
     clearInterval(this.#clock);

@@ -199,7 +199,7 @@ export class Webhooks {
     options: RequestOptions,
     body?: object,
   ): Promise<Result> {
-    const call = { ...options, operation, method, path, expects: fits(fields), ...(body && { body }) };
+    const call = { ...options, operation, method, path, expects: fits(fields), body };
     return (await this.#webhooks.send(call)).value as Result;
   }
 }

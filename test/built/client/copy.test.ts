@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { PetStore } from "../../../client/src/index.ts";
+import { type Animal, type Attempt, PetStore, type Progress } from "../../../client/src/index.ts";
 import document from "../../../public/openapi.json" with { type: "json" };
 import { encodeEventCursor } from "../../../src/feed/place.ts";
 import { useBuiltService } from "../service.ts";
 import { keepCopy } from "./copy.ts";
 
 const GUIDE = readFileSync("docs/events.md", "utf8");
+
+/** Milliseconds in which events arrive, also on a busy machine. */
+const TIMEOUT = 60_000;
 
 const service = useBuiltService();
 let store: PetStore;
@@ -148,4 +151,31 @@ test("a copy equals the service after changes during the first copy, a crash, an
   await store.pets.update(e, { name: "E3" });
   await keepFor(1, copy);
   expect(copy.rows).toEqual(await animals());
+});
+
+// Promise: live-goes-on, live-renews
+test("a page that is told much comes back at once with another socket, and misses nothing", async () => {
+  // A pause would be longer than the test.
+  vi.spyOn(Math, "random").mockReturnValue(1_000);
+  const { token } = await store.token({ customer: "ada", scopes: ["pets:read"] });
+  let sockets = 0;
+  const onAttempt = ({ status }: Attempt) => void (sockets += status === 101 ? 1 : 0);
+  const page = new PetStore({ baseUrl: `${service.url.origin}/v1`, apiKey: token, onAttempt });
+  const controller = new AbortController();
+  const told: bigint[] = [];
+  const listen = async () => {
+    const feed = page.events.follow({ live: true, types: ["pet.created"], signal: controller.signal });
+    for await (const { events } of feed) told.push(...events.map(({ data }) => (data as Animal).id));
+  };
+  const ended = listen();
+  await vi.waitFor(() => expect(sockets).toBe(1), TIMEOUT);
+  // Four times 100 KiB and more, of the 256 that a socket gets at most.
+  const created: bigint[] = [];
+  const large = Array.from({ length: 400 }, () => ({ name: "🐕".repeat(255), categoryId: 1 }));
+  const onProgress = ({ animals }: Progress) => void created.push(...animals.map(({ id }) => id));
+  await store.pets.createMany(large, { onProgress });
+  await vi.waitFor(() => expect(told).toEqual(created), TIMEOUT);
+  expect(sockets).toBeGreaterThan(1);
+  controller.abort();
+  await ended;
 });
