@@ -12,23 +12,26 @@ export class Receiver {
   readonly #address: URL;
   readonly #secret: Buffer;
   readonly #print: (line: string) => void;
+  readonly #pause: (milliseconds: number) => Promise<void>;
   #running = 0;
   readonly #queue: (() => void)[] = [];
 
   /**
    * @param secret `whsec_` and base64.
    * @param print writes a line.
+   * @param pause waits before an attempt.
    */
-  constructor(address: URL, secret: string, print: (line: string) => void) {
+  constructor(address: URL, secret: string, print: (line: string) => void, pause = setTimeout<void>) {
     this.#address = address;
     this.#secret = Buffer.from(secret.slice("whsec_".length), "base64");
     this.#print = print;
+    this.#pause = pause;
   }
 
   /** Delivers a message, and prints a line for each attempt. Never rejects: after the last attempt, it gives the message up. */
   async deliver(id: string, type: string, body: string): Promise<void> {
     for (const [index, delay] of DELAYS.entries()) {
-      await setTimeout(delay);
+      await this.#pause(delay);
       let begin = 0;
       const outcome = await this.#inTurn(() => {
         begin = performance.now();

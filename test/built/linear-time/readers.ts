@@ -75,19 +75,18 @@ function write({ head, unit, tail, length }: Text): string {
   return text + tail;
 }
 
-/** Reads a text so many times. */
+/** Reads each text so many times. */
 export interface Task {
   reader: Reader;
-  text: Text;
+  texts: readonly Text[];
   times: number;
 }
 
 export default {
   async fetch(request) {
     if (request.method === "POST") {
-      const { reader, text, times } = await request.json<Task>();
-      const written = write(text);
-      for (let i = 0; i < times; i++) READERS[reader](written);
+      const { reader, texts, times } = await request.json<Task>();
+      for (const text of texts.map(write)) for (let i = 0; i < times; i++) READERS[reader](text);
     }
     return new Response();
   },
