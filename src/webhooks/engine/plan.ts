@@ -121,8 +121,8 @@ function fromWindow(
 }
 
 /**
- * How many events may be read, by the main reader and by the replay. While all attempts run that may, a read is worth it only when many
- * fit.
+ * How many events may be read, by the main reader and by the replay. While all attempts run that may, or the next one is in the window and
+ * only waits for its time, a read is worth it only when many fit.
  */
 export function limitsOf({ ledger, parallel, share, opening, now }: Situation): [main: number, replay: number] {
   const { queue, main, replay, room } = ledger;
@@ -137,7 +137,8 @@ export function limitsOf({ ledger, parallel, share, opening, now }: Situation): 
   const free = replay?.hasMore === true ? Math.min(MAX_REPLAYED - replayed, room) : 0;
   const ofReplay = free >= WORTH_A_READ || replayed === 0 ? Math.max(free, 0) : 0;
   if (room <= 0) return [ledger.readers.every(({ size }) => size === 0) ? beyond : 0, 0];
-  const isBusy = parallel.size >= share.atOnce && room < MAX_PENDING / 2;
+  if (room >= MAX_PENDING / 2) return [room - ofReplay, ofReplay];
+  const isBusy = parallel.size >= share.atOnce || main.ready().some(({ resource }) => !parallel.has(resource));
   return [isBusy ? 0 : room - ofReplay, ofReplay];
 }
 
