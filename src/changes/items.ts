@@ -6,7 +6,8 @@ import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import { insertEvents } from "../feed/event.ts";
 import type { EventType } from "../feed/table.ts";
-import { changeOf, compileSets, namesOf, type Patched, type Sets } from "./fields.ts";
+import { changeOf } from "./change-of.ts";
+import { compileSets, namesOf, type Patched, type Sets } from "./fields.ts";
 import { ANY_NUMBER, ifChanged } from "./plan.ts";
 import type { Rule } from "./rule.ts";
 

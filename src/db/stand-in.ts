@@ -1,4 +1,4 @@
-// The bundle has this in the place of drizzle, whose queries only the build needs (wrangler.toml, `[alias]`). Whatever is called, built or
+// The bundle has this in the place of drizzle and of modules that only call it: only the build needs queries (wrangler.toml, `[alias]`). Whatever is called, built or
 // read here is again this nothing.
 // oxlint-disable-next-line typescript/no-explicit-any
 const nothing: any = new Proxy(function () {}, {
@@ -7,10 +7,12 @@ const nothing: any = new Proxy(function () {}, {
   construct: () => nothing,
 });
 
-/** Add what a module imports of drizzle. */
+/** Add what a module imports of them. */
 export const {
   and,
   asc,
+  candidates,
+  changeOf,
   customType,
   desc,
   eq,

@@ -10,12 +10,12 @@ import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
 import { CUSTOMER, int64Parameter, listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
+import { candidates } from "./candidates.ts";
 import { needlesOf } from "./fold.ts";
 import { pet, statusField } from "./shape.ts";
 import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 import {
   type Candidate,
-  candidates,
   hasWords,
   MAX_SEARCH_CHARACTERS,
   pageOfSearch,

@@ -33,7 +33,7 @@ test("a statement has its parameters by their names, and its constants", async (
   expect([...texts]).toEqual([["flags.byName", text]]);
 });
 
-test("the module has every statement as it was, but for line breaks, in the order of the names", async () => {
+test("the module has every statement as it was, but for line breaks, in the order of the texts", async () => {
   const texts = new Map([
     ["b", `select "a from b" from c where d = ' from \\\\ \${e} \`f\` ' limit 1`],
     ["a", "select 1"],
@@ -42,7 +42,7 @@ test("the module has every statement as it was, but for line breaks, in the orde
   const { STATEMENTS } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
     STATEMENTS: { [name: string]: string };
   };
-  expect(Object.keys(STATEMENTS)).toEqual(["a", "b"]);
+  expect(Object.keys(STATEMENTS)).toEqual(["b", "a"]);
   expect(STATEMENTS["b"]).toBe(`select "a from b"\nfrom c\nwhere d = ' from \\\\ \${e} \`f\` '\nlimit 1`);
 });
 
