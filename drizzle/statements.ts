@@ -24,7 +24,7 @@ returning 1 as "deleted"`,
   "deleteWebhook.remove": `delete from "webhooks"
 where ("webhooks"."id" = :id and (:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))))
 returning "webhooks"."id" || '-' || "webhooks"."tag" as "name"`,
-  "createCategory.insertOnce": `insert into "categories" ("id", "name", "description", "version")
+  "createCategory.insert": `insert into "categories" ("id", "name", "description", "version")
 select NULL as "id", :name as "name", :description as "description", 1 as "version"
 from (SELECT 1)
 where (not exists (select 1
@@ -32,13 +32,6 @@ from "categories"
 where ("categories"."name" = :name and "categories"."id" IS NOT NULL)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "inserted"`,
-  "createCategory.insert": `insert into "categories" ("id", "name", "description", "version")
-select NULL as "id", :name as "name", :description as "description", 1 as "version"
-from (SELECT 1)
-where not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT NULL))
 returning CAST("categories"."id" AS TEXT) as "id", iif("categories"."description" IS NULL, json_object('id', "categories"."id", 'name', "categories"."name"), json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description"))) as "response"`,
   "createCategory.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'category.created' as "type", "categories"."version" as "version", iif("categories"."description" IS NULL, json_object('id', "categories"."id", 'name', "categories"."name"), json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description"))) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
@@ -99,11 +92,6 @@ from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
   "updateOrder.label.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from "orders"
-where "orders"."id" = iif(changes() = 1, :id, NULL)
-order by "orders"."id"`,
-  "updateOrder.labelShipped.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
@@ -248,19 +236,12 @@ where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
 where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
-  "updateOrder.labelShipped.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
-returning 1 as "stored"`,
   "updateOrder.label.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
 where ("orders"."id" = :id and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> coalesce(:status, "orders"."status"))))
 returning 1 as "stored"`,
   "updateOrder.ship.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
@@ -292,7 +273,7 @@ set "available" = excluded.available, "pending" = excluded.pending, "sold" = exc
 values (:name)
 on conflict do nothing
 returning "live_hubs"."name"`,
-  "placeOrder.ofCustomer.insertOnce": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+  "placeOrder.ofCustomer.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
 select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
 from "pets"
 where (("pets"."id" = :petId and "pets"."status" = 'available') and not ((SELECT count(*) FROM (select 1
@@ -303,18 +284,8 @@ from "orders"
 where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "inserted"`,
-  "placeOrder.ofCustomer.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
-select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
-from "pets"
-where (("pets"."id" = :petId and "pets"."status" = 'available') and not ((SELECT count(*) FROM (select 1
-from "orders"
-where ("orders"."customer" = :customer and "orders"."status" = 'placed')
-limit :maxPlaced)) >= :maxPlaced OR exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))))
 returning CAST("orders"."id" AS TEXT) as "id", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response"`,
-  "placeOrder.insertOnce": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+  "placeOrder.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
 select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
 from "pets"
 where (("pets"."id" = :petId and "pets"."status" = 'available') and not exists (select 1
@@ -322,15 +293,8 @@ from "orders"
 where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "inserted"`,
-  "placeOrder.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
-select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
-from "pets"
-where (("pets"."id" = :petId and "pets"."status" = 'available') and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')))
 returning CAST("orders"."id" AS TEXT) as "id", iif(("orders"."reference" IS NULL and "orders"."customer" IS NULL), json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer"))) as "response"`,
-  "createPet.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+  "createPet.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
 select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf", :externalId as "externalId"
 from (SELECT 1)
 where (not exists (select 1
@@ -338,13 +302,6 @@ from "pets"
 where ("pets"."external_id" = :externalId and "pets"."id" IS NOT NULL)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "inserted"`,
-  "createPet.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
-select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf", :externalId as "externalId"
-from (SELECT 1)
-where not exists (select 1
-from "pets"
-where ("pets"."external_id" = :externalId and "pets"."id" IS NOT NULL))
 returning CAST("pets"."id" AS TEXT) as "id", iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) as "response"`,
   "importPets.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
 select NULL as "id", item.value ->> 'name' as "name", item.value ->> 'categoryId' as "categoryId", coalesce(item.value ->> 'status', 'available') as "status", 1 as "version", item.value ->> 'folded' as "folded", item.value ->> 'foldedOf' as "foldedOf", item.value ->> 'externalId' as "externalId"
@@ -378,10 +335,10 @@ from "pets"
 where ("pets"."external_id" = value ->> 'externalId' and "pets"."id" IS NOT NULL)))
 order by key
 returning CAST("pets"."id" AS TEXT) as "id", iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) as "response"`,
-  "createPet.insert.without.externalId": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
+  "createPet.insert.plain": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of", "external_id")
 values (null, :name, :categoryId, :status, 1, :folded, :foldedOf, :externalId)
 returning CAST("pets"."id" AS TEXT) as "id", iif("pets"."external_id" IS NULL, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_patch(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), json_object('externalId', "pets"."external_id"))) as "response"`,
-  "createWebhook.insertOnce": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
+  "createWebhook.insert": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
 select NULL as "id", :tag as "tag", :url as "url", :types as "types", 1 as "enabled", NULL as "disabledReason", :createdBy as "createdBy", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", ((select printf('%016x%08x', "events"."id", "events"."tag") as "place"
 from "events"
 order by "events"."id" desc
@@ -391,15 +348,6 @@ where (not ((select count(*)
 from "webhooks")) >= 10 and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "inserted"`,
-  "createWebhook.insert": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
-select NULL as "id", :tag as "tag", :url as "url", :types as "types", 1 as "enabled", NULL as "disabledReason", :createdBy as "createdBy", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", ((select printf('%016x%08x', "events"."id", "events"."tag") as "place"
-from "events"
-order by "events"."id" desc
-limit 1)) as "place", 1 as "version", :concurrency as "concurrency"
-from (SELECT 1)
-where not ((select count(*)
-from "webhooks")) >= 10
 returning CAST("webhooks"."id" AS TEXT) as "id", iif("webhooks"."disabled_reason" IS NULL, json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason"))) as "response"`,
   "idempotency.entry": `select "idempotency_keys"."fingerprint", CAST("idempotency_keys"."resource_id" AS TEXT) as "resourceId", "idempotency_keys"."response" as "response", "idempotency_keys"."version" as "version"
 from "idempotency_keys"
@@ -977,39 +925,21 @@ where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS N
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.labelShipped.change.customer": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
-where ("orders"."id" = :id and "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
   "updateOrder.label.change.customer": `update "orders"
 set "version" = "orders"."version" + 1, "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
-where ("orders"."id" = :id and "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.change.reference": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference")
-where ("orders"."id" = :id and "orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+where ("orders"."id" = :id and "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> coalesce(:status, "orders"."status")) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
   "updateOrder.label.change.reference": `update "orders"
 set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference")
-where ("orders"."id" = :id and "orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.change.reference.customer": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference"), "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
-where ("orders"."id" = :id and ("orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") or "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer")) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+where ("orders"."id" = :id and "orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> coalesce(:status, "orders"."status")) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
   "updateOrder.label.change.reference.customer": `update "orders"
 set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference"), "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
-where ("orders"."id" = :id and ("orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") or "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer")) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+where ("orders"."id" = :id and ("orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") or "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer")) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> coalesce(:status, "orders"."status")) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,

@@ -1,12 +1,12 @@
 import { and, getTableColumns, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { derive, type Resource, type Versioned } from "../db/resource.ts";
-import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
-import { idInEntry, isUnused } from "../idempotency/entry.ts";
+import { idInEntry, isUnused, NO_ATTEMPT, type Once } from "../idempotency/entry.ts";
 import {
   type Call,
   changedRow,
@@ -89,26 +89,29 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
   type Parameters = { readonly [Name in Field | Column]: unknown };
   const table: Versioned = resource.table;
   const after = (value: (name: Field) => SQLWrapper) => ({ id: sql`NULL`, value, parameter: undefined as never });
-  function insertRow(db: QueryBuilder, parameter: Parameter<Parameters>, own: typeof rule, isNew?: SQL) {
+  function insertRow(db: QueryBuilder, parameter: Parameter<Parameters>, ...conditions: (SQL | undefined)[]) {
     const row = { ...values(parameter, db), ...derivedColumns<Column>(resource, parameter) };
-    const where = and(from?.where(parameter), keeps(own, db, after(parameter)), isNew);
+    const where = and(from?.where(parameter), ...conditions);
     const into = db.insert(table);
     // Without a condition, there is nothing to select from.
-    if (where === undefined) return into.values(row as never);
+    if (where === undefined) return into.values(row as never).returning(inserted(resource));
     const source = from?.table ?? sql`(SELECT 1)`;
-    return into.select(db.select(columnsOf(table, row)).from(source).where(where) as never);
+    const selected = db.select(columnsOf(table, row)).from(source).where(where);
+    return into.select(selected as never).returning(inserted(resource));
   }
   const newest = () => changedRow(table, sql`last_insert_rowid()`);
-  const compileRow = (name: string, own: typeof rule) =>
-    compile<Parameters, Inserted<Body>[]>(
-      name,
-      (db, parameter: Parameter<Parameters>) => insertRow(db, parameter, own).returning(inserted(resource)) as never,
-    );
-  const insert = compileRow(`${operation}.insert`, rule);
-  const insertWithout = rule?.mayBeAbsent && compileRow(`${operation}.insert.without.${rule.field}`, undefined);
-  const insertOnce = compile(`${operation}.insertOnce`, (db, parameter: Parameter<Parameters & Attempt>) =>
-    insertRow(db, parameter, rule, isUnused(db, parameter)).returning({ inserted: sql<1>`1`.as("inserted") }),
+  const insert = compile<Parameters & Once, Inserted<Body>[]>(
+    `${operation}.insert`,
+    (db, parameter: Parameter<Parameters & Once>) =>
+      insertRow(db, parameter, keeps(rule, db, after(parameter)), isUnused(db, parameter)) as never,
   );
+  /** Without a key, and without the field of the rule: most creations have neither. */
+  const insertPlain =
+    rule?.mayBeAbsent &&
+    compile<Parameters, Inserted<Body>[]>(
+      `${operation}.insert.plain`,
+      (db, parameter: Parameter<Parameters>) => insertRow(db, parameter) as never,
+    );
   const record = compileEvents(`${operation}.record`, resource, event, newest);
   const store = compileEntry(`${operation}.store`, resource, newest);
   // The entry changed `last_insert_rowid()`, and has the id.
@@ -128,11 +131,16 @@ export function compileInsert<Body, Table extends Versioned, Field extends strin
   function planOf(fields: Fields, attempt: Attempt | undefined) {
     const row = derive(resource, fields);
     const more = companions?.(fields);
-    const isWithout = rule?.field !== undefined && fields[rule.field] === null;
-    const change = (isWithout && insertWithout) || insert;
-    if (attempt === undefined) return changeFirst({ change: change(row), events: record({}), companions: more });
-    const once = insertOnce({ ...row, ...attempt }) as Statement<never>;
-    return changeFirst({ change: once, kept: store(attempt), events: recordStored(attempt), companions: more });
+    if (attempt !== undefined)
+      return changeFirst({
+        change: insert({ ...row, ...attempt }),
+        kept: store(attempt),
+        events: recordStored(attempt),
+        companions: more,
+      });
+    const isPlain = rule?.field !== undefined && fields[rule.field] === null;
+    const change = isPlain && insertPlain ? insertPlain(row) : insert({ ...row, ...NO_ATTEMPT });
+    return changeFirst({ change, events: record({}), companions: more });
   }
   return async (call: Call, fields: Fields): Promise<Inserted<Body> & Responded<Body>> => {
     const outcome = await run(call, [planOf(fields, call.attempt)], selectReason?.(fields));

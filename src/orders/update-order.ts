@@ -1,4 +1,4 @@
-import { eq, ne, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { patches } from "../changes/handlers.ts";
 import type { Rule } from "../changes/rule.ts";
@@ -53,18 +53,23 @@ const shipment = compileUpdate(
 
 const select = shipment.compileSelect();
 
-const LABELS = [["reference"], ["customer"], ["reference", "customer"]] as const;
-const labelled = { ...order, fields: { reference: true, customer: true } };
-const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated", {
-  missing: noSuchOrder,
-  sets: LABELS,
-});
-/** The same for an order that is shipped already. */
-const relabellingOfShipped = compileUpdate("updateOrder.labelShipped", labelled, "order.updated", {
-  missing: noSuchOrder,
-  sets: LABELS,
-  rules: [{ isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error }],
-});
+const relabelling = compileUpdate(
+  "updateOrder.label",
+  { ...order, fields: { reference: true, customer: true } },
+  "order.updated",
+  {
+    missing: noSuchOrder,
+    sets: [["reference"], ["customer"], ["reference", "customer"]],
+    // Beside a status, they change only of an order that has it already: else the shipment changes them.
+    rules: [
+      {
+        isBroken: (_db, { parameter }: { parameter: Parameter<{ status: "shipped" | null }> }) =>
+          sql`${orders.status} <> coalesce(${parameter("status")}, ${orders.status})`,
+        error: isNotCancelled.error,
+      },
+    ],
+  },
+);
 
 const isEmpty = ({ reference, customer }: Pick<z.infer<ReturnType<typeof orderPatch>>, "reference" | "customer">) =>
   reference === undefined && customer === undefined;
@@ -74,10 +79,10 @@ export const updateOrder = createHandlers(
   ...patches("updateOrder", orderPatch, orderId, {
     ...shipment,
     plans(target, { status, shipDate = null, ...labels }, attempt) {
-      if (status === undefined) return relabelling.plans(target, labels, attempt);
+      if (status === undefined) return relabelling.plans(target, { ...labels, status: null }, attempt);
       // Of an order that is shipped already, reference and customer may change. This comes first: a shipment that has nothing to do stores its
       // key.
-      const ofShipped = isEmpty(labels) ? [] : relabellingOfShipped.plans(target, labels, attempt);
+      const ofShipped = isEmpty(labels) ? [] : relabelling.plans(target, { ...labels, status }, attempt);
       return [...ofShipped, ...shipment.plans(target, { status, shipDate, ...labels }, attempt)];
     },
     select: (target, { shipDate = null, ...patch }) => select(target, { shipDate, ...patch }),
