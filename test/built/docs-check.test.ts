@@ -1,6 +1,6 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { GUIDES, sourceOf } from "../../openapi/sources.ts";
@@ -79,30 +79,17 @@ test.each([
   expect(names.filter((name) => !text.includes(name))).toEqual([]);
 });
 
-test.each([
-  "other.md",
-  "./other.md#other-page",
-  "other.md#whats-new",
-  "other.md#twice-1",
-  "/other.md",
-  "/served",
-  "https://example.com/nothing.md#nowhere",
-  "mailto:nobody@example.com",
-])("the link %s leads somewhere, or out of the repository", (link) => {
-  expect(faultsOf(`[A link](${link})`)).toEqual([]);
-});
-
-test.each(["nothing.md", "other.md#nothing", "other.md#Twice", "#nothing", "/nothing", "other", "../other.md"])(
-  "the link %s is broken",
-  (link) => {
-    expect(faultsOf(`[A link](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
-    expect(faultsOf(`- ![An image](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
-    expect(faultsOf(`[A link][1]\n\n[1]: ${link}`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
-  },
-);
-
-test("a link in code is ignored", () => {
-  expect(faultsOf("`[A link](nothing.md)`\n\n```md\n[A link](nothing.md)\n```\n")).toEqual([]);
+test("links lead somewhere, or out of the repository, and what is in code is none", () => {
+  const good = "other.md ./other.md#other-page other.md#whats-new other.md#twice-1 /other.md /served";
+  const outside = "https://example.com/nothing.md#nowhere mailto:nobody@example.com";
+  const text = `${good} ${outside}`.split(" ").map((link) => `[A link](${link})`);
+  expect(faultsOf(`${text.join("\n")} \`[A link](nothing.md)\`\n\n\`\`\`md\n[A link](nothing.md)\n\`\`\`\n`)).toEqual(
+    [],
+  );
+  const broken = "nothing.md other.md#nothing other.md#Twice #nothing /nothing other ../other.md".split(" ");
+  for (const link of broken)
+    for (const written of [`[A link](${link})`, `- ![An image](${link})`, `[A link][1]\n\n[1]: ${link}`])
+      expect(faultsOf(written)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
 });
 
 test("an unknown npm script is found in prose and in code", () => {
@@ -111,34 +98,18 @@ test("an unknown npm script is found in prose and in code", () => {
   expect(faultsOf(text)).toEqual(["page.md: there is no script chek.", "page.md: there is no script kees."]);
 });
 
-describe("promises", () => {
-  const PAGE = "- Kept. <!-- promise: kept -->\n- Choose. <!-- advice -->\n";
-  const TEST = '// Promise: kept\ntest("a test", () => {});\n';
-
-  test("that a test names have no faults", () => {
-    expect(findPromiseFaults({ "a.md": PAGE }, { "a.test.ts": TEST })).toEqual([]);
-  });
-
-  test.each([
-    ["a promise without a test", PAGE, "", "a.md: no test names the promise kept."],
-    [
-      "one whose comment is above nothing",
-      PAGE,
-      "// Promise: kept\n\ntest();",
-      "a.md: no test names the promise kept.",
-    ],
-    [
-      "a test without its promise",
-      PAGE,
-      `${TEST}// Promise: other\ntest();`,
-      "a.test.ts: no page has the promise other.",
-    ],
-    ["an item without a mark", `${PAGE}- More.\n`, TEST, "a.md: an item in a list of promises has no mark: - More."],
-    ["a sentence after a mark", `${PAGE.trim()} More.\n`, TEST, /^a\.md: an item in a list/],
-    ["two promises with one name", `${PAGE}\nKept. <!-- promise: kept -->\n`, TEST, "a.md: kept is another promise."],
-  ])("%s is a fault", (_, page, file, fault) => {
-    expect(findPromiseFaults({ "a.md": page }, { "a.test.ts": file })).toEqual([
-      typeof fault === "string" ? fault : expect.stringMatching(fault),
-    ]);
-  });
+test("each promise has a test, each test a promise, and each item of a list of promises a mark", () => {
+  const page = "- Kept. <!-- promise: kept -->\n- Choose. <!-- advice -->\n";
+  const file = '// Promise: kept\ntest("a test", () => {});\n';
+  expect(findPromiseFaults({ "a.md": page }, { "a.test.ts": file })).toEqual([]);
+  const more =
+    "- Lost. <!-- promise: lost -->\n- More.\n- Said. <!-- advice --> More.\n\nKept. <!-- promise: kept -->\n";
+  const faulty = `${file}// Promise: lost\n\n// Promise: other\ntest();`;
+  expect(findPromiseFaults({ "a.md": page + more }, { "a.test.ts": faulty })).toEqual([
+    "a.md: no test names the promise lost.",
+    "a.md: kept is another promise.",
+    "a.test.ts: no page has the promise other.",
+    "a.md: an item in a list of promises has no mark: - More.",
+    expect.stringMatching(/^a\.md: an item in a list of promises has no mark: - Said/),
+  ]);
 });
