@@ -220,6 +220,6 @@ describe("the report of a night", () => {
       jobOf("nightly.yml, mutants")
         .steps.flatMap(({ run }) => run ?? [])
         .slice(1),
-    ).toEqual(["npm run test:mutants", 'npm run test:mutants -- --random 60 --seed "$GITHUB_RUN_NUMBER" --changed']);
+    ).toEqual(['npm run test:mutants -- --random 60 --seed "$GITHUB_RUN_NUMBER" --changed']);
   });
 });

@@ -11,7 +11,7 @@ export const PROJECTS = [
 ];
 
 /** Operators of JavaScript and SQL, and functions that stand for one, each with the one that replaces it and is replaced by it. */
-const PAIRS = `< <=;> >=;=== !==;&& ||;+ -;* /;+= -=;| &;<< >>;= <>;AND OR;IS NOT IS;ASC DESC;NOT EXISTS EXISTS;NOT NULL NULL;min max;
+const PAIRS = `< <=;> >=;=== !==;&& ||;+ -;* /;+= -=;| &;<< >>;= <>;AND OR;IS NOT IS;ASC DESC;NOT EXISTS EXISTS;NOT NULL NULL;UNION ALL UNION;min max;
 and or;asc desc;eq ne;lt lte;gt gte;isNull isNotNull;exists notExists;some every;startsWith endsWith;push unshift;pop shift;ceil floor`;
 const OTHER = new Map(
   PAIRS.split(/;\s*/).flatMap((pair) => {
@@ -20,7 +20,7 @@ const OTHER = new Map(
   }),
 );
 const SQL_WORDS = /\b(?:SELECT|FROM|WHERE|SET|VALUES|AND|OR|IS|NULL|DESC)\b/;
-const SQL_OPERATORS = /\b(?:IS NOT|NOT EXISTS|NOT NULL|\w+)\b|(?<= )(?:[<>]=?|<>|=|\+|-)(?= )/g;
+const SQL_OPERATORS = /\b(?:IS NOT|NOT EXISTS|NOT NULL|UNION ALL|\w+)\b|(?<= )(?:[<>]=?|<>|=|\+|-)(?= )/g;
 const NUMBER = /(?<![\w$#.])\d[\d_]*(?![\w.])/g;
 
 /** Replaces each match of a pattern in the text of a node. */
@@ -47,13 +47,29 @@ const isOrdered = (node: Node) =>
   is.isExpressionStatement(node) ||
   is.isIfStatement(node) ||
   (is.isVariableStatement(node) && /\bawait\b/.test(node.getText()));
-/** Exchanges each two neighbours. */
-const exchanged = (statements: readonly Node[]) =>
-  statements.flatMap((one, index): Edit[] => {
-    const next = statements[index + 1];
-    if (next === undefined || ![one, next].every(isOrdered)) return [];
-    return [{ start: one.getStart(), end: next.end, text: `${next.getText()} ${one.getText()}` }];
+const isSpread = (node: Node) => is.isSpreadElement(node) || is.isSpreadAssignment(node);
+/** Exchanges each two neighbours whose order may matter. */
+const exchanged = (nodes: readonly Node[], between: string, matters: (one: Node, next: Node) => boolean) =>
+  nodes.flatMap((one, index): Edit[] => {
+    const next = nodes[index + 1];
+    if (next === undefined || !matters(one, next)) return [];
+    return [{ start: one.getStart(), end: next.end, text: `${next.getText()}${between}${one.getText()}` }];
   });
+const exchangedSpreads = (nodes: readonly Node[]) =>
+  exchanged(nodes, ", ", (one, next) => isSpread(one) || isSpread(next));
+
+/** The names of the parameters of the function around a node. */
+function parametersAround({ parent }: Node): string[] {
+  const isFunction = is.isArrowFunction(parent) || is.isFunctionDeclaration(parent) || is.isMethodDeclaration(parent);
+  if (!isFunction) return parent === undefined || is.isSourceFile(parent) ? [] : parametersAround(parent);
+  const namesIn = (name: Node): string[] =>
+    is.isIdentifier(name)
+      ? [name.text]
+      : is.isObjectBindingPattern(name) || is.isArrayBindingPattern(name)
+        ? name.elements.flatMap((one) => (is.isBindingElement(one) && one.name ? namesIn(one.name) : []))
+        : [];
+  return parent.parameters.flatMap(({ name }) => namesIn(name));
+}
 
 /** Parts of a text of SQL that can be left out. Its values are masked. */
 function omissionsIn(literal: Node): Edit[] {
@@ -106,16 +122,21 @@ function editsOf(node: Node): Edit[] {
   if (is.isExpressionStatement(node) || is.isThrowStatement(node) || is.isBreakOrContinueStatement(node))
     return whole("{}");
   if (is.isReturnStatement(node)) return node.expression === undefined ? whole("{}") : otherResult(node.expression);
-  if (is.isBlock(node) || is.isSourceFile(node)) return exchanged(node.statements);
+  if (is.isBlock(node) || is.isSourceFile(node))
+    return exchanged(node.statements, " ", (one, next) => [one, next].every(isOrdered));
   if (is.isArrowFunction(node)) return is.isBlock(node.body) ? [] : otherResult(node.body);
-  if (is.isObjectLiteralExpression(node)) return dropOne(node.properties);
-  if (is.isArrayLiteralExpression(node)) return dropOne(node.elements);
+  if (is.isObjectLiteralExpression(node)) return [...dropOne(node.properties), ...exchangedSpreads(node.properties)];
+  if (is.isArrayLiteralExpression(node)) return [...dropOne(node.elements), ...exchangedSpreads(node.elements)];
   if (is.isCallExpression(node)) {
     const [first, second] = node.arguments;
     const target = is.isPropertyAccessExpression(node.expression) ? whole(node.expression.expression.getText()) : [];
-    if (first === undefined || second === undefined) return target;
+    const names = parametersAround(node);
+    const others = node.arguments.flatMap((one) =>
+      is.isIdentifier(one) ? names.map((name) => replace(one, name)) : [],
+    );
+    if (first === undefined || second === undefined) return [...target, ...others, ...whole(first?.getText() ?? text)];
     const other = { start: first.getStart(), end: second.end, text: `${second.getText()}, ${first.getText()}` };
-    return [...target, other, ...dropOne(node.arguments)];
+    return [...target, other, ...others, ...dropOne(node.arguments), ...whole(first.getText())];
   }
   if (is.isPropertyAccessExpression(node)) return node.questionDotToken ? [replace(node.questionDotToken, "!.")] : [];
   if (is.isIdentifier(node)) return whole(...(OTHER.get(node.text)?.split(";") ?? []));
@@ -124,11 +145,23 @@ function editsOf(node: Node): Edit[] {
     return digits === undefined ? [] : whole(add(digits, 1n) + suffix, add(digits, -1n) + suffix);
   }
   if (is.isBooleanLiteral(node)) return whole(String(text !== "true"));
+  if (is.isTaggedTemplateExpression(node)) return node.tag.getText().startsWith("sql") ? whole("sql`0`", "sql`1`") : [];
   if (is.isRegularExpressionLiteral(node)) {
     const parts = /(?<=^\/)\^|\$(?=\/\w*$)|(?<!\\)[+*]|(?<=[)\]])\?|(?<=\/\w*)i(?=\w*$)/g;
-    return [...matches(node, parts, (part) => ({ "+": "*", "*": "+" })[part] ?? ""), ...matches(node, NUMBER, oneMore)];
+    return [
+      ...matches(node, parts, (part) => ({ "+": "*", "*": "+" })[part] ?? ""),
+      ...matches(node, /\|[^|()/]+/g, () => ""),
+      ...matches(node, NUMBER, oneMore),
+    ];
   }
-  if (is.isTemplateExpression(node)) return isSql(node) ? omissionsIn(node) : [];
+  if (is.isTemplateExpression(node)) {
+    if (isSql(node)) return omissionsIn(node);
+    return node.templateSpans.map(({ expression }) => ({
+      start: expression.pos - 2,
+      end: expression.end + 1,
+      text: "",
+    }));
+  }
   if (is.isStringLiteral(node) || is.isTemplateLiteralToken(node)) {
     if (isSql(node))
       return [

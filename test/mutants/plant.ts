@@ -1,4 +1,4 @@
-// A process that test/mutants/random.ts starts in a copy of the project. One Vitest, which loads the project once, runs the tests of many
+// A process that test/mutants/run.ts starts in a copy of the project. One Vitest, which loads the project once, runs the tests of many
 // mutants.
 import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
