@@ -3,11 +3,10 @@ import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import { agentsSeeEveryWrite, toldOf } from "./agents.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
 import { deliveriesAreExact } from "./deliveries.ts";
-import { copiesAreTrue, feedIsExact, leavesItsEvents } from "./feed.ts";
+import { feedIsExact, leavesItsEvents } from "./feed.ts";
 import type { Exchange, History } from "./history.ts";
 import { listenersHearTheirs } from "./listeners.ts";
 import { LARGEST_SKEW } from "./service.ts";
@@ -180,8 +179,7 @@ function stateRead(exchange: Exchange): number | undefined {
   return bookmark === undefined || bookmark === exchange.headers["x-d1-bookmark"] ? undefined : stateOf(bookmark);
 }
 
-function* compare(exchange: Exchange, answered: ReturnType<Question>, when: string): Generator<Finding> {
-  const expected = exchange.isTool ? toldOf(answered) : answered;
+function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
   if (exchange.version !== PRESENT) {
     // It may have fewer headers. What it says has to be true.
     const { status, body } = answerOf(exchange);
@@ -251,7 +249,7 @@ function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
     const bookmark = bookmarkIn(exchange);
     // An object that does not answer is a failure of storage, which has no bookmark.
     const isFailed = last?.failure !== undefined || exchange.faults.includes("object");
-    if (exchange.isTool || exchange.status === undefined || last?.instance === undefined || isFailed) continue;
+    if (exchange.status === undefined || last?.instance === undefined || isFailed) continue;
     const sent = exchange.headers["x-d1-bookmark"] ?? "";
     const reached = bookmarkOf(last.after);
     const isMadeUp = bookmark === sent && sent > reached && isRead(exchange);
@@ -483,8 +481,6 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
     for (const exchange of pages) {
       if (exchange.receivedAt === undefined) continue;
       const cursor = /cursor=([^&]*)/.exec(exchange.path)?.[1] ?? "";
-      // A follower of the feed may walk again in the same session.
-      if (cursor === "") ids.clear();
       for (const [, id = ""] of (exchange.text ?? "").matchAll(/\{"id":(\d+)/g)) {
         const other = ids.get(id);
         // A program that goes on after its crash walks again.
@@ -505,8 +501,8 @@ function responsesFit(document: OpenAPIObject): Checker {
   const { differencesOf } = comparison;
   return function* fit({ history }) {
     for (const exchange of history.exchanges) {
-      const { method, path, status, responseHeaders: headers, text = "", isTool } = exchange;
-      if (isTool || status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
+      const { method, path, status, responseHeaders: headers, text = "" } = exchange;
+      if (status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
       const [pathname = ""] = path.split("?");
       // Responses that differ in digits only fit alike.
       const names = [...headers].map(
@@ -548,9 +544,7 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   failuresHaveCauses,
   walksSeeEverything,
   feedIsExact,
-  copiesAreTrue,
   listenersHearTheirs,
-  agentsSeeEveryWrite,
   deliveriesAreExact,
   responsesFit: responsesFit(document),
   invariantsHold,

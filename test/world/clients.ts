@@ -23,7 +23,7 @@ export interface Surroundings {
 }
 
 /** What the sender of a request decides. */
-export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session" | "call" | "isTool">;
+export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session" | "call">;
 
 /** Sends the requests of the world: those of sessions of the official client, and those on their own. */
 export class Clients {

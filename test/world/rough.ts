@@ -106,7 +106,7 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
     },
   },
   "follow the feed from places that nobody may have": {
-    weight: 4,
+    weight: 12,
     make(random, known, state) {
       const remembered = cursorOf(random, known);
       const id = random.chance(0.8) ? random.between(0, state + 5) : random.pick([2 ** 31, -1]);
