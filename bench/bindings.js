@@ -4,7 +4,7 @@
 import worker from "./worker.js";
 import storage from "./storage.json";
 
-const { keyName, keyRecord, answers, tools } = JSON.parse(storage);
+const { keyName, keyRecord, answers } = JSON.parse(storage);
 const record = JSON.parse(keyRecord);
 /** By method and SQL. */
 const known = {};
@@ -75,7 +75,6 @@ const bindings = {
   RATE_LIMITER: limiter,
   CUSTOMER_RATE_LIMITER: limiter,
   TOKEN_RATE_LIMITER: limiter,
-  ASSETS: { fetch: async () => new Response(tools) },
   WEBHOOKS: { getByName: () => object },
 };
 const stubbed = { ...bindings, DB: stub };

@@ -7,7 +7,6 @@ import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
 import { type BenchRequest, requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
-import { median } from "./median.ts";
 
 /** Rounds by default. With four, single rows differ by up to 0.4 on a quiet machine. */
 export const ROUNDS = 15;
@@ -75,6 +74,10 @@ export async function checkStarts(candidates: Prepared[]): Promise<boolean> {
   });
   console.log(`A start may take ×${LARGEST_START} of the bare Worker`);
   return Math.max(...ours) <= LARGEST_START;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function ratioOf(rounds: Rounds, name: string, base: string): number {

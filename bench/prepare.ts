@@ -6,8 +6,6 @@ import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
 import { type Answer, FROM_BROWSER, KEY, LIST, REQUESTS, requestsOf, send } from "./requests.ts";
 
-const TOOLS = readFileSync(join(import.meta.dirname, "../public/tools.json"), "utf8");
-
 export interface Prepared extends Candidate {
   /** Path of the configuration for `workerd serve`. */
   config: string;
@@ -62,7 +60,7 @@ export function checkAnswers([ours, ...others]: Prepared[]): void {
 
 /** The modules in front of a Worker that record what D1 returns to it, for `/answers`. Without a D1, they replay these answers. */
 export async function recorder(answers: unknown[] = []): Promise<Module[]> {
-  const storage = JSON.stringify({ keyName: await keyRecordName(KEY), keyRecord: RECORD, answers, tools: TOOLS });
+  const storage = JSON.stringify({ keyName: await keyRecordName(KEY), keyRecord: RECORD, answers });
   return [
     { type: "ESModule", path: "bindings.js", contents: readFileSync(join(import.meta.dirname, "bindings.js"), "utf8") },
     { type: "Text", path: "storage.json", contents: storage },

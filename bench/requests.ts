@@ -52,6 +52,12 @@ const PATCH: BenchRequest = {
   body: '{"status":"pending"}',
   status: 200,
 };
+const BATCH: BenchRequest = {
+  ...CREATE,
+  name: "batch of 10",
+  path: "/v1/pets/batch",
+  body: `[${Array(10).fill(CREATE.body).join()}]`,
+};
 const ORDERS = "/v1/store/orders";
 /** More queries than the service remembers. Node.js cannot run the service's own `encodeCursor`. */
 const WALK = Array.from({ length: 1_000 }, (_, page) => {
@@ -67,36 +73,14 @@ const REQUESTS_TO_SERVICE: BenchRequest[] = [
   // After the first, the service answers without D1.
   { ...LIST, name: "list 20 from memory", headers: { ...LIST.headers, "Cache-Control": "max-age=60" } },
   { ...LIST, name: "walk", path: `/v1/pets?limit=20&status=available`, paths: WALK },
-  { ...CREATE, name: "batch of 10", path: "/v1/pets/batch", body: `[${Array(10).fill(CREATE.body).join()}]` },
+  BATCH,
+  { ...BATCH, name: "batch of 10 once", headers: { ...CREATE.headers, "Idempotency-Key": "four" } },
   PATCH,
   { ...PATCH, name: "patch once", path: "/v1/pets/902", headers: { ...PATCH.headers, "Idempotency-Key": "two" } },
   { ...LIST, name: "delete", method: "DELETE", path: "/v1/pets/903", status: 204 },
   { ...CREATE, name: "place", path: ORDERS, body: '{"petId":904}' },
   { ...PATCH, name: "ship", path: `${ORDERS}/1`, body: '{"status":"shipped"}' },
 ];
-
-/** Calls of agents: those of a list and of a creation, beside which they are measured. */
-const CALLS: BenchRequest[] = [
-  ["a list by an agent", "listPets", "{}"],
-  [
-    "a batch of 10 by an agent",
-    "createPets",
-    `{"items":[${Array(10).fill(CREATE.body?.replace("7", '"7"')).join()}],"idempotencyKey":"three"}`,
-  ],
-].map(([name = "", tool, args]) => ({
-  ...CREATE,
-  name,
-  path: "/mcp",
-  body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}`,
-  status: 200,
-}));
-const BATCH_ONCE: BenchRequest = {
-  ...CREATE,
-  name: "batch of 10 once",
-  path: "/v1/pets/batch",
-  headers: { ...CREATE.headers, "Idempotency-Key": "four" },
-  body: `[${Array(10).fill(CREATE.body).join()}]`,
-};
 
 /** Browsers on other sites get additional headers. */
 export const FROM_BROWSER: BenchRequest = {
@@ -106,10 +90,7 @@ export const FROM_BROWSER: BenchRequest = {
 };
 
 export const requestsOf = ({ name }: Candidate): BenchRequest[] =>
-  [FLOOR, BARE].includes(name)
-    ? REQUESTS
-    : // The versions before had no tools.
-      [...REQUESTS, ...REQUESTS_TO_SERVICE, BATCH_ONCE, ...(name.startsWith("before") ? [] : CALLS)];
+  [FLOOR, BARE].includes(name) ? REQUESTS : [...REQUESTS, ...REQUESTS_TO_SERVICE];
 
 /** Sends a request to 127.0.0.1. @throws Error when the response has another status. */
 export async function send(port: number, { name, path, status, ...init }: BenchRequest): Promise<Answer> {

@@ -360,6 +360,7 @@ describe("testWebhook", () => {
   });
 
   // Promise: tests-are-limited
+  // Promise: ten-tests
   test("takes ten within a minute, and says when the next one may begin", async () => {
     const { path } = await create();
     const sendTest = () => send("POST", `${path}/test`);

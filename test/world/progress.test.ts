@@ -11,7 +11,7 @@ const HOURS = 0.75;
 const program = await programOf<Worker>("src/index.ts");
 
 // Promise: after-an-outage, half-of-the-places, new-receivers, numbers-of-webhooks
-// Promise: lost-calls, receivers-that-flap, replays-from-ahead, slow-receivers, ten-tests, the-ceiling
+// Promise: lost-calls, receivers-that-flap, replays-from-ahead, slow-receivers, the-ceiling
 test.each(Object.entries(CASES))("%s", { timeout: 300_000 }, async (_name, run) => {
   const stage = new Stage(program, HOURS);
   const figures = await run(stage);

@@ -1,28 +1,10 @@
 // npm run test:progress: measures the progress of the engine of webhooks in simulated time, and fails when a figure is out of its
 // bound. Arguments choose the cases whose names begin with them.
 import { Command } from "commander";
-import { buildBundle, WRANGLER_SETTINGS } from "../../scripts/wrangler.ts";
-import { workOff } from "../load/backlog.ts";
 import { CASES, type Figure, isKept } from "./cases.ts";
 import { programAt, programOf } from "./program.ts";
 import type { Worker } from "./service.ts";
 import { Stage } from "./stage.ts";
-
-/** The same in workerd, with the production bundle as it is here. */
-const CASES_OF_WORKERD: { [name: string]: (bundle: string) => Promise<Figure[]> } = {
-  "6f workerd, backlog of 20,000, 0 ms": async (bundle) => {
-    const { rest } = await workOff(bundle, { count: 20_000, others: 0, after: 0 });
-    return [{ what: "events a second", value: Math.round(20_000 / rest), least: 500 }];
-  },
-  "6g workerd, backlog of 5,000, 100 ms": async (bundle) => {
-    const { rest } = await workOff(bundle, { count: 5_000, others: 0, after: 100 });
-    return [{ what: "events a second", value: Math.round(5_000 / rest), least: 50 }];
-  },
-  "6h workerd, 200,000 others first": async (bundle) => {
-    const { first } = await workOff(bundle, { count: 1, others: 200_000, after: 0 });
-    return [{ what: "others a second", value: Math.round(200_000 / first), least: 20_000 }];
-  },
-};
 
 const command = new Command("npm run test:progress --")
   .description("Measures the progress of webhooks in simulated time.")
@@ -54,11 +36,5 @@ for (const [name, run] of Object.entries(CASES).filter(isChosen)) {
   const [error] = stage.errors;
   if (error !== undefined) print(name, [{ what: error.slice(0, 200), value: stage.errors.length, most: 0 }]);
   stage.close();
-}
-const ofWorkerd = Object.entries(CASES_OF_WORKERD).filter(isChosen);
-if (version === undefined && ofWorkerd.length > 0) {
-  Object.assign(process.env, WRANGLER_SETTINGS);
-  const bundle = await buildBundle("production");
-  for (const [name, run] of ofWorkerd) print(name, await run(bundle));
 }
 process.exit();
