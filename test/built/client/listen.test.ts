@@ -147,7 +147,7 @@ test.each([
 ])("gives up after four attempts, and says why: %s", async (status, reason) => {
   const { received, address } = await startReceiver(() => status ?? 204);
   const [lines, pauses]: [string[], number[]] = [[], []];
-  const pause = async (milliseconds: number) => void pauses.push(milliseconds);
+  const pause = async (milliseconds = 0) => void pauses.push(milliseconds);
   const url = status === undefined ? `http://127.0.0.1:${await getPort()}/` : address;
   const receiver = new Receiver(new URL(url), SECRET, (line) => lines.push(line), pause);
   await receiver.deliver("evt_1", "pet.created", '{"type":"pet.created","version":1}');
