@@ -210,17 +210,8 @@ test("many ids do not go on with an animal that came already, also after a part 
 test("a response is read whole, also when its pieces cut characters", async () => {
   const name = "é ま 🐕";
   const bytes = new TextEncoder().encode(ANIMAL.replace("Rex", name));
-  const { store } = fakeService([
-    () =>
-      new Response(
-        new ReadableStream({
-          start(controller) {
-            for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
-            controller.close();
-          },
-        }),
-      ),
-  ]);
+  const single = () => ReadableStream.from(Array.from(bytes, (byte) => Uint8Array.of(byte)));
+  const { store } = fakeService([() => new Response(single() as BodyInit)]);
   expect((await store.pets.get(1)).animal.name).toBe(name);
 });
 
@@ -401,21 +392,16 @@ test("a program may have a name, which a browser does not send", async () => {
   expect(sent.map(({ headers }) => headers["user-agent"])).toEqual(["my-shop/1.0", undefined]);
 });
 
-test("the base may be relative to a page", async () => {
-  vi.stubGlobal("location", new URL("https://shop.test/animals/5?a=b"));
+test.each([
+  ["/v1", "https://shop.test/animals/5?a=b"],
+  [new URL("https://shop.test/v1/"), undefined],
+])("the base may be %s, of the page %s, and the runtime's fetch is the default", async (baseUrl, page) => {
+  vi.stubGlobal("location", page && new URL(page));
   const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
-  await new PetStore({ baseUrl: "/v1", apiKey: "key" }).pets.list().page();
+  onTestFinished(() => void (fetch.mockRestore(), vi.unstubAllGlobals()));
+  await new PetStore({ baseUrl, apiKey: "key" }).pets.list().page();
   expect(fetch.mock.calls[0]?.[0]).toBe("https://shop.test/v1/pets");
   expect(() => new PetStore({ baseUrl: "", apiKey: "key" })).toThrow(TypeError);
-  fetch.mockRestore();
-  vi.unstubAllGlobals();
-});
-
-test("the base may be a URL with a trailing slash, and the runtime's fetch is the default", async () => {
-  const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
-  onTestFinished(() => fetch.mockRestore());
-  await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
-  expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
 });
 
 // Promise: token-method

@@ -98,28 +98,13 @@ describe("a page", () => {
 
   // Promise: event-types, generated-types
   test("the type of an event tells the type of its data", async () => {
-    const narrow = (one: PetStoreEvent) => {
-      expectTypeOf(one.type).toExtend<string>();
-      switch (one.type) {
-        case "pet.created":
-        case "pet.updated":
-          return expectTypeOf(one.data).toEqualTypeOf<Animal>();
-        case "category.created":
-        case "category.updated":
-          return expectTypeOf(one.data).toEqualTypeOf<Category>();
-        case "pet.deleted":
-        case "category.deleted":
-          return expectTypeOf(one.data).toEqualTypeOf<{ id: bigint }>();
-        case "order.placed":
-        case "order.shipped":
-        case "order.cancelled":
-        case "order.updated":
-          return expectTypeOf(one.data).toEqualTypeOf<Order>();
-        default:
-          return expectTypeOf(one.data).toEqualTypeOf<unknown>();
-      }
-    };
-    expectTypeOf(narrow).toBeFunction();
+    type DataOf<Type> = (PetStoreEvent & { type: Type })["data"];
+    expectTypeOf<DataOf<"pet.created" | "pet.updated">>().toEqualTypeOf<Animal>();
+    expectTypeOf<DataOf<"category.created" | "category.updated">>().toEqualTypeOf<Category>();
+    expectTypeOf<DataOf<"pet.deleted" | "category.deleted">>().toEqualTypeOf<{ id: bigint }>();
+    expectTypeOf<DataOf<`order.${"placed" | "shipped" | "cancelled" | "updated"}`>>().toEqualTypeOf<Order>();
+    const narrow = (one: PetStoreEvent) => one.type === "pet.created" && one.data.name;
+    expectTypeOf(narrow).returns.toEqualTypeOf<string | false>();
     expectTypeOf<"pet.sold">().not.toExtend<PetStoreEvent["type"]>();
     const { store } = fakeService([page(EMPTY, "A")]);
     expectTypeOf(await store.events.list()).toEqualTypeOf<EventPage>();

@@ -49,19 +49,53 @@ const FINAL: [string, Reply][] = [
   ["a redirect", html(302, { Location: "https://elsewhere.test" })],
 ];
 
-// Promise: refused-to-run, resource-methods, what-is-repeated
-test.each([...LOST, ...REFUSED])(
-  "after %s, a creation is repeated with the same key and body",
-  async (_fault, reply) => {
-    const { store, sent } = fakeService([reply, reply, CREATED]);
-    expect(await store.pets.create(NEW_PET)).toMatchObject({ animal: { name: "Rex" }, etag: '"1"', replayed: false });
-    const [first, ...repeated] = sent;
-    expect(first?.headers["idempotency-key"]).toMatch(UUID);
-    expect(repeated).toHaveLength(2);
-    for (const { headers, body } of repeated)
-      expect({ headers, body }).toEqual({ headers: first?.headers, body: first?.body });
-  },
-);
+const STATE = json(200, JSON.stringify({ health: "ok", pending: 0, cursor: "1".repeat(32), resets: 0 }));
+const TOKEN = {
+  token: "petstore_local_t_a.b",
+  id: "1",
+  customer: "ada",
+  scopes: [],
+  expiresAt: "2031-01-01T00:00:00.000Z",
+};
+type Request = (store: PetStore) => Promise<unknown>;
+/** Requests with a success, and whether each is repeated when the service may have run it. */
+const REQUESTS: [name: string, request: Request, success: Reply, isRepeated: boolean][] = [
+  ["a creation", ({ pets }) => pets.create(NEW_PET), CREATED, true],
+  ...[undefined, "*", '"1"', '"1", "2"'].map((ifMatch): (typeof REQUESTS)[number] => [
+    `an update if ${ifMatch}`,
+    ({ pets }) => pets.update(1, { status: "sold" }, { ifMatch }),
+    json(200, ANIMAL, { ETag: '"2"' }),
+    true,
+  ]),
+  ["a deletion", ({ pets }) => pets.delete(1), json(204, ""), true],
+  ["a shipment", ({ orders }) => orders.ship(1), json(200, ORDER), true],
+  ["a cancellation", ({ orders }) => orders.cancel(1), json(204, ""), true],
+  ["a read", ({ orders }) => orders.get(1), json(200, ORDER), true],
+  ["a list", ({ pets }) => pets.list().page(), json(200, "[]"), true],
+  ["a token", (store) => store.token({ customer: "ada" }), json(200, JSON.stringify(TOKEN)), true],
+  // These take no Idempotency-Key.
+  ["a test", ({ webhooks }) => webhooks.test(1), json(200, '{"milliseconds":1}'), false],
+  ["a rotation", ({ webhooks }) => webhooks.rotateSecret(1), json(200, '{"secret":"whsec_1"}'), false],
+  ["a replay", ({ webhooks }) => webhooks.replay(1, "latest"), STATE, false],
+];
+
+// Promise: keys-of-attempts, lost-responses, one-update-succeeds, refused-to-run, resource-methods, what-is-repeated
+test.each(REQUESTS)("%s is sent again, with the same key and body", async (_name, request, success, isRepeated) => {
+  // The first says that nothing has happened. The other comes from a proxy.
+  const refused: typeof REFUSED = [["a 503", failure(503, "service_unavailable", { "Retry-After": "0" })], ...REFUSED];
+  const lost: typeof LOST = [["a 503 of a proxy", html(503, { "Retry-After": "0" })], ...LOST];
+  for (const [fault, reply] of [...refused, ...(isRepeated ? lost : [])]) {
+    const { store, sent } = fakeService([reply, reply, success]);
+    await request(store);
+    const [first, ...repeated] = sent.map(({ headers, body }) => ({ headers, body }));
+    expect(repeated, fault).toEqual([first, first]);
+  }
+  for (const [fault, reply] of isRepeated ? [] : lost) {
+    const { store, sent } = fakeService([reply, success]);
+    expect(await errorOf(request(store)), fault).toBeInstanceOf(PetStoreError);
+    expect(sent).toHaveLength(1);
+  }
+});
 
 // Promise: final-errors
 test.each(FINAL)("after %s nothing is repeated", async (_fault, reply) => {
@@ -71,116 +105,37 @@ test.each(FINAL)("after %s nothing is repeated", async (_fault, reply) => {
 });
 
 // Promise: keys-of-attempts
-test("two creations have two keys, and a given key is used", async () => {
+test("each creation and update has its own key, unless one is given", async () => {
   const replayed = json(201, CATEGORY, { "Idempotency-Replayed": "true" });
-  const { store, sent } = fakeService([CREATED, json(201, ORDER), replayed]);
-  await store.pets.create(NEW_PET);
+  const { store, sent } = fakeService([CREATED, json(201, ORDER), json(200, ANIMAL), json(200, ANIMAL), replayed]);
+  expect(await store.pets.create(NEW_PET)).toMatchObject({ animal: { name: "Rex" }, etag: '"1"', replayed: false });
   await store.orders.place({ petId: 1 });
+  for (let turn = 0; turn < 2; turn++) await store.pets.update(1, { status: "sold" }, { ifMatch: '"1"' });
   expect(await store.categories.create({ name: "Dogs" }, { idempotencyKey: "mine" })).toMatchObject({ replayed: true });
-  const [first, second, third] = sent.map(({ headers }) => headers["idempotency-key"]);
-  expect(first).not.toBe(second);
-  expect(third).toBe("mine");
+  const keys = sent.map(({ headers }) => headers["idempotency-key"]);
+  expect(keys).toEqual([...Array<unknown>(4).fill(expect.stringMatching(UUID)), "mine"]);
+  expect(new Set(keys).size).toBe(5);
+  expect(sent.map(({ headers }) => headers["if-match"])).toEqual([undefined, undefined, '"1"', '"1"', undefined]);
 });
 
-// Promise: keys-of-attempts, one-update-succeeds, resource-methods, what-is-repeated
-test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same key", async (_fault, reply) => {
-  for (const ifMatch of [undefined, "*", '"1"', '"1", "2"']) {
-    const replayed = json(200, ANIMAL, { "Idempotency-Replayed": "true", ETag: '"2"' });
-    const { store, sent } = fakeService([reply, replayed, json(200, ANIMAL)]);
-    expect(await store.pets.update(1, { status: "sold" }, { ifMatch })).toMatchObject({ replayed: true, etag: '"2"' });
-    expect((await store.pets.update(1, { status: "sold" }, { ifMatch })).replayed).toBe(false);
-    const [first, second, third] = sent.map(({ headers }) => headers["idempotency-key"]);
-    expect(second).toBe(first);
-    expect(third).not.toBe(first);
-    expect(sent.map(({ headers }) => headers["if-match"])).toEqual([ifMatch, ifMatch, ifMatch]);
-  }
-});
-
-// Promise: lost-responses, what-is-repeated
-test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) => {
-  for (const [request, success] of [
-    [({ pets }) => pets.delete(1), json(204, "")],
-    [({ orders }) => orders.ship(1), json(200, ORDER)],
-    [({ orders }) => orders.cancel(1), json(204, "")],
-    [({ orders }) => orders.get(1), json(200, ORDER)],
-    [({ pets }) => pets.list().page(), json(200, "[]")],
-  ] as [(store: ReturnType<typeof fakeService>["store"]) => Promise<unknown>, Reply][]) {
-    const { store, sent } = fakeService([reply, success]);
-    await request(store);
-    expect(sent).toHaveLength(2);
-  }
-});
-
-const STATE = json(200, JSON.stringify({ health: "ok", pending: 0, cursor: "1".repeat(32), resets: 0 }));
-const BELOW_A_WEBHOOK: [string, (store: PetStore) => Promise<unknown>, Reply][] = [
-  ["test", ({ webhooks }) => webhooks.test(1), json(200, '{"milliseconds":1}')],
-  ["rotateSecret", ({ webhooks }) => webhooks.rotateSecret(1), json(200, '{"secret":"whsec_1"}')],
-  ["replay", ({ webhooks }) => webhooks.replay(1, "latest"), STATE],
-];
-
-// Promise: what-is-repeated, lost-responses
-describe.each(BELOW_A_WEBHOOK)("%s, which takes no Idempotency-Key", (_method, run, success) => {
-  test.each([...LOST, ["a 503 of a proxy that asks for another attempt", html(503, { "Retry-After": "1" })] as const])(
-    "is not repeated after %s",
-    async (_fault, reply) => {
-      const { store, sent } = fakeService([reply, success]);
-      expect(await errorOf(run(store))).toBeInstanceOf(PetStoreError);
-      expect(sent).toHaveLength(1);
-    },
-  );
-
-  test("is repeated after a 503 that says that nothing has happened, and after a refusal", async () => {
-    for (const reply of [
-      failure(503, "service_unavailable", { "Retry-After": "0" }),
-      ...REFUSED.map(([, one]) => one),
-    ]) {
-      const { store, sent } = fakeService([reply, success]);
-      await run(store);
-      expect(sent).toHaveLength(2);
-    }
-  });
-});
-
-// Promise: what-is-repeated
-test.each(LOST)("after %s, a token is asked for again", async (_fault, reply) => {
-  const token = {
-    token: "petstore_local_t_a.b",
-    id: "1",
-    customer: "ada",
-    scopes: [],
-    expiresAt: "2031-01-01T00:00:00.000Z",
-  };
-  const { store, sent } = fakeService([reply, json(200, JSON.stringify(token))]);
-  expect((await store.token({ customer: "ada" })).customer).toBe("ada");
-  expect(sent).toHaveLength(2);
-});
-
-describe("a 404 for a deletion", () => {
-  const gone = failure(404, "not_found");
-
-  // Promise: what-is-repeated
-  test("is a success after a lost response", async () => {
-    for (const replies of [
-      [broken, gone],
-      [failure(503, "service_unavailable"), failure(429, "rate_limited"), gone],
-    ]) {
-      const { store } = fakeService(replies);
-      await expect(store.pets.delete(1)).resolves.toBeUndefined();
-    }
-    await expect(fakeService([html(502), gone]).store.categories.delete(1)).resolves.toBeUndefined();
-  });
-
-  test("is an error on the first attempt, after a refusal, and for an order", async () => {
-    const refused = [failure(429, "rate_limited"), gone];
-    for (const error of [
-      fakeService([gone]).store.pets.delete(1),
-      fakeService(refused).store.pets.delete(1),
-      fakeService([broken, gone]).store.orders.cancel(1),
-      fakeService([broken, html(404)]).store.pets.delete(1),
-    ].map(errorOf)) {
-      expect(await error).toMatchObject({ status: 404 });
-    }
-  });
+// Promise: observers, what-is-repeated
+test.each<[replies: Reply[], request: Request, isSuccess: boolean]>([
+  [[broken], ({ pets }) => pets.delete(1), true],
+  [[failure(503, "service_unavailable"), failure(429, "rate_limited")], ({ pets }) => pets.delete(1), true],
+  [[html(502)], ({ categories }) => categories.delete(1), true],
+  [[json(503, "{}")], ({ webhooks }) => webhooks.delete(1), true],
+  [[], ({ pets }) => pets.delete(1), false],
+  [[failure(429, "rate_limited")], ({ pets }) => pets.delete(1), false],
+  // The order stays.
+  [[broken], ({ orders }) => orders.cancel(1), false],
+  [[broken, html(404)], ({ pets }) => pets.delete(1), false],
+])("a 404 for a deletion is a success after a lost response alone, %#", async (replies, request, isSuccess) => {
+  const attempts: Attempt[] = [];
+  const onAttempt = (attempt: Attempt) => void attempts.push(attempt);
+  const { store } = fakeService([...replies, failure(404, "not_found")], { onAttempt });
+  const outcome = await request(store).catch((error: unknown) => error);
+  if (isSuccess) expect([outcome, attempts.at(-1)]).toMatchObject([undefined, { status: 404, error: undefined }]);
+  else expect(outcome).toMatchObject({ status: 404 });
 });
 
 describe("time", () => {
@@ -428,16 +383,6 @@ test("an observer is told every attempt, with its outcome", async () => {
     { ...place, attempt: 1, status: 409, requestId: "request-1", error, retryIn: undefined },
   ]);
   expect(attempts[3]?.error).toBe(error);
-});
-
-// Promise: observers
-test("an observer is told of a deletion that had succeeded before as of a success", async () => {
-  const attempts: Attempt[] = [];
-  const { store } = fakeService([broken, failure(404, "not_found")], {
-    onAttempt: (attempt) => attempts.push(attempt),
-  });
-  await store.pets.delete(1);
-  expect(attempts).toMatchObject([{ retryIn: expect.any(Number) }, { status: 404, error: undefined }]);
 });
 
 // Promise: signals

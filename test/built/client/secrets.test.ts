@@ -173,7 +173,7 @@ test.each([
 });
 
 // Promise: key-characters
-test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
+test.each(["", " ", "petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
   "the API key %j is refused at once and not shown",
   async (apiKey) => {
     const error = await errorOf((async () => new PetStore({ baseUrl: "http://127.0.0.1/v1", apiKey }))());
@@ -212,8 +212,4 @@ test("a deprecation notice hides a key that the server sent back", async () => {
   const { store } = fakeService([json(200, ANIMAL, headers)], { apiKey: KEY, onDeprecation });
   await store.pets.get(1);
   expect(onDeprecation.mock.calls[0]?.[0].link).toBe('<https://x.example/?k=[API key]>; rel="deprecation"');
-});
-
-test.each(["", " "])("the key %j is refused before anything is sent", (apiKey) => {
-  expect(() => new PetStore({ baseUrl: "http://127.0.0.1:1", apiKey })).toThrow(TypeError);
 });
