@@ -2,7 +2,7 @@ import type { AddressSettings } from "../url.ts";
 import { originOf, Pace, shareOf } from "./budget.ts";
 import { deliver, type Outcome } from "./delivery.ts";
 import { counts, isSuccess, openingAt, settle } from "./due.ts";
-import { type Known, type Ledger, MAX_PENDING } from "./ledger.ts";
+import { type Ledger, MAX_PENDING } from "./ledger.ts";
 import { Parallel, type Running } from "./parallel.ts";
 import { type Attempt, plan, type Situation, weakest } from "./plan.ts";
 import type { Waiting } from "./queue.ts";
@@ -21,8 +21,8 @@ export class Attempts {
   readonly parallel = new Parallel();
   readonly #pace = new Pace();
   #turn = 0;
-  /** The configuration whose receiver said that it is gone. */
-  #gone: Known | undefined;
+  /** The attempt whose receiver said that it is gone. */
+  #gone: Running | undefined;
   /** The last delivery that did not succeed, for the log of this run of the alarm. */
   #failure: Waiting | undefined;
 
@@ -36,11 +36,11 @@ export class Attempts {
     this.#failure = undefined;
   }
 
-  /** The configuration whose receiver is gone, once, if it is still the present one. */
-  takeGone(): Known | undefined {
+  /** The address whose receiver is gone, once, if it is still the present one. */
+  takeGone(): string | undefined {
     const gone = this.#gone;
     this.#gone = undefined;
-    return gone?.era === this.#ledger.era ? gone : undefined;
+    return gone?.era === this.#ledger.era ? gone.url : undefined;
   }
 
   situation(now: number): Situation {
@@ -70,23 +70,24 @@ export class Attempts {
     this.#makeRoom(now);
     if (typeof attempt === "number") return givesWayAt > now ? Math.min(attempt, givesWayAt) : attempt;
     if (givesWayAt <= now) first?.controller.abort();
-    this.#start(attempt, known, now, now + share.givesWayAfter);
+    this.#start(attempt, known.url, now, now + share.givesWayAfter);
     return undefined;
   }
 
-  #start(attempt: Attempt, known: Known, now: number, givesWayAt: number): void {
+  #start(attempt: Attempt, url: string, now: number, givesWayAt: number): void {
     const { row, body, reader } = attempt;
-    const { health } = this.#ledger.progress;
+    const { era, progress } = this.#ledger;
+    const { health } = progress;
     const isProbe = modeAt(health, now) === "failing" && row.lastAttemptAt !== null;
     const isCounted = counts(row, health, now);
     const controller = new AbortController();
     this.#turn++;
     this.#pace.spend();
     reader?.set(row.key, "running");
-    const start = { ...attempt, known, startedAt: now, givesWayAt, isProbe, isCounted, controller };
+    const start = { ...attempt, url, era, startedAt: now, givesWayAt, isProbe, isCounted, controller };
     this.parallel.start(start, async (running) => {
       const secrets = secretsAt(this.#ledger.secrets, Date.now());
-      const outcome = await deliver(known.url, { id: eventId(row.key), body }, secrets, this.#settings, controller);
+      const outcome = await deliver(url, { id: eventId(row.key), body }, secrets, this.#settings, controller);
       this.#settle(running, outcome);
     });
   }
@@ -95,12 +96,12 @@ export class Attempts {
   #settle(running: Running, outcome: Outcome): void {
     const ledger = this.#ledger;
     const { queue, progress } = ledger;
-    const { row: before, body, reader, known, isProbe, isCounted } = running;
+    const { row: before, body, reader, url, isProbe, isCounted } = running;
     const { response, retryAfter } = outcome;
     const { key, resource } = before;
     const now = Date.now();
     const isTaken = isSuccess(outcome);
-    const isOutdated = ledger.era !== known.era;
+    const isOutdated = ledger.era !== running.era;
     // What an earlier era says no longer holds. Its event is due, unless it is delivered.
     if (!isTaken && !this.parallel.awaits(running)) return;
     if (!isTaken && isOutdated) return reader?.back(key);
@@ -121,8 +122,8 @@ export class Attempts {
       const refusedAt = (waiting ?? before).lastAttemptAt;
       const isKnown = (row.refusedSince ?? now) < (progress.health.lastSuccessAt ?? 0);
       ledger.happen({ kind, at: now, refusedAt, resource, until, isProbe, isKnown });
-      if (isTaken) ledger.set({ proven: originOf(known.url) });
-      if (response === GONE && isHere) this.#gone = known;
+      if (isTaken) ledger.set({ proven: originOf(url) });
+      if (response === GONE && isHere) this.#gone = running;
     }
     if (status === "failed" && isHere) this.#log("a delivery failed", row);
     this.#makeRoom(now);

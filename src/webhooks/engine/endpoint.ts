@@ -70,7 +70,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
   async rotate(name: string): Promise<string> {
     const { ledger } = this.#known(name);
     const previous = { secret: ledger.secrets.newest, until: Date.now() + OLD_SECRET_LASTS };
-    ledger.beginEra();
+    ledger.era++;
     return ledger.keep({ newest: newSecret(), previous }).newest;
   }
 

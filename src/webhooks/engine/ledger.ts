@@ -13,12 +13,6 @@ export const MAX_PENDING = 1_000;
 /** Deliveries that one transaction records, at most. */
 const RECORDED_AT_ONCE = 20;
 
-/** The configuration that is known. An answer belongs to the era that it was asked in. */
-export interface Known extends Configuration {
-  /** Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. */
-  era: number;
-}
-
 /** A delivery of an event that was not attempted yet. */
 export const newRow = (
   { place: key, type, resource }: Pick<NewEvent, "place" | "type" | "resource">,
@@ -37,7 +31,9 @@ export class Ledger {
   main: Reader;
   replay: Reader | undefined;
   /** Undefined until the database was asked. */
-  known: Known | undefined;
+  known: Configuration | undefined;
+  /** Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. An answer belongs to the era that it was asked in. */
+  era = 0;
   #secrets: Secrets | undefined;
   /** The deliveries that changed since the last transaction, by their key. Undefined for one that no longer waits. */
   readonly #changed = new Map<string, { row: Waiting | undefined; body: string | undefined }>();
@@ -79,16 +75,6 @@ export class Ledger {
   keep(secrets: Secrets): Secrets {
     this.#store.saveSecrets(secrets);
     return (this.#secrets = secrets);
-  }
-
-  /** That of an object that has not asked the database yet, too. */
-  get era(): number {
-    return this.known?.era ?? 0;
-  }
-
-  /** What was asked before says nothing any more. */
-  beginEra(): void {
-    if (this.known !== undefined) this.known = { ...this.known, era: this.known.era + 1 };
   }
 
   set(progress: Partial<Progress>): void {

@@ -78,11 +78,11 @@ export class Look {
     const { progress, known } = ledger;
     const { url, types } = configuration;
     const enabled = configuration.enabled === 1;
-    ledger.known = { ...configuration, era: ledger.era };
+    ledger.known = configuration;
     if (url !== progress.url || enabled !== progress.enabled || progress.goneSince !== null) {
       const isFirst = progress.url === "";
       ledger.set({ url, enabled, goneSince: null });
-      ledger.beginEra();
+      ledger.era++;
       ledger.queue.endPauses(Infinity);
       if (enabled && !isFirst) ledger.happen({ kind: "renewed", at: Date.now() });
     }

@@ -1,11 +1,11 @@
-import type { Known } from "./ledger.ts";
 import type { Attempt } from "./plan.ts";
 import type { Waiting } from "./queue.ts";
 
 /** An attempt that runs. */
 export interface Running extends Attempt {
-  /** The configuration under which it started. */
-  known: Known;
+  /** The address and the era of its start. */
+  url: string;
+  era: number;
   startedAt: number;
   /** When it may be ended for another one, if all run that may. */
   givesWayAt: number;
@@ -62,8 +62,9 @@ export class Parallel {
 
   /** Ends those of an earlier era that started before a time, without waiting for them. Their events may start again. */
   abandon(era: number, before: number): void {
-    for (const { row, known, startedAt, reader, controller } of this.#all) {
-      if (known.era === era || startedAt > before) continue;
+    for (const one of this.#all) {
+      const { row, startedAt, reader, controller } = one;
+      if (one.era === era || startedAt > before) continue;
       this.#running.delete(row.resource);
       reader?.back(row.key);
       controller.abort();

@@ -67,7 +67,7 @@ export class Run {
         if (stop !== undefined) return stop;
         const gone = attempts.takeGone();
         if (gone !== undefined) {
-          await this.look.disable(gone.url);
+          await this.look.disable(gone);
           this.#mustLook = true;
           continue;
         }

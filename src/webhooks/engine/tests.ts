@@ -56,7 +56,7 @@ export class Tests {
         ledger.happen({ kind: "tested", at: now });
         ledger.set({ proven: originOf(configuration.url) });
         ledger.queue.endPauses(Infinity);
-        ledger.beginEra();
+        ledger.era++;
         ledger.record(now);
       }
       const { response, error } = outcome;
