@@ -1,6 +1,5 @@
 import { Session } from "../db/session.ts";
 import type { Statement } from "../db/statement.ts";
-import type { State } from "./state.ts";
 import { deleteHub, insertHub } from "./statements.ts";
 
 /** Milliseconds between two checks of the listeners. */
@@ -8,41 +7,48 @@ const CHECK = 60_000;
 
 /** The row of a hub, which tells isolates to nudge it, and the alarm that goes with it. Its changes come one after the other. */
 export class Registration {
-  readonly #state: State;
-  readonly #env: Env;
+  readonly #name: string;
+  readonly #database: D1Database;
   readonly #storage: DurableObjectStorage;
-  readonly #onNew: (at: number) => void;
+  readonly #onNew: () => void;
+  /** Whether isolates know the row, or will soon. */
+  isKnown: boolean;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param onNew isolates may not know the row yet that was inserted at this time, in milliseconds since the epoch. */
-  constructor(state: State, env: Env, { storage }: DurableObjectState, onNew: (at: number) => void) {
-    [this.#state, this.#env, this.#storage, this.#onNew] = [state, env, storage, onNew];
+  /** @param onNew isolates may not know the row yet. */
+  constructor(
+    name: string,
+    { DB }: Env,
+    { storage }: Pick<DurableObjectState, "storage">,
+    isKnown: boolean,
+    onNew: () => void,
+  ) {
+    [this.#name, this.#database, this.#storage, this.isKnown, this.#onNew] = [name, DB, storage, isKnown, onNew];
   }
 
   /** A hub is registered for as long as it has listeners, before the first is answered. */
   begin(): Promise<void> {
-    return this.inTurn(async () => {
-      if (this.#state.now.registeredAt === 0) await this.renew();
+    return this.#inTurn(async () => {
+      if (!this.isKnown) await this.renew();
       await this.setAlarm();
     });
   }
 
   /** Inserts the row, unless it is there. A restore of the database may have removed it. */
   async renew(): Promise<void> {
-    const [[isNew]] = await this.#write(insertHub({ name: this.#state.now.name }));
-    if (isNew === undefined && this.#state.now.registeredAt > 0) return;
-    const registeredAt = Date.now();
-    this.#state.keep({ registeredAt });
-    this.#onNew(registeredAt);
+    const inserted = await this.#write(insertHub({ name: this.#name }));
+    if (this.isKnown && inserted.length === 0) return;
+    this.isKnown = true;
+    this.#onNew();
   }
 
   /** @param isOver whether nobody has come meanwhile. */
   end(isOver: () => boolean): Promise<void> {
-    return this.inTurn(async () => {
+    return this.#inTurn(async () => {
       if (!isOver()) return;
       // First: whoever comes meanwhile registers it again.
-      this.#state.keep({ registeredAt: 0 });
-      await this.#write(deleteHub({ name: this.#state.now.name }));
+      this.isKnown = false;
+      await this.#write(deleteHub({ name: this.#name }));
     });
   }
 
@@ -50,11 +56,12 @@ export class Registration {
     if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + CHECK);
   }
 
-  #write<Row>(statement: Statement<Row>): Promise<[Row[]]> {
-    return new Session(this.#env.DB, undefined).writeRepeatably([statement]);
+  async #write<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const [rows] = await new Session(this.#database, undefined).writeRepeatably<[Row]>([statement]);
+    return rows;
   }
 
-  inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+  #inTurn(step: () => Promise<void>): Promise<void> {
     const result = this.#turn.then(step);
     this.#turn = result.catch(() => {});
     return result;
