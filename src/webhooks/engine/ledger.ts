@@ -32,7 +32,10 @@ export class Ledger {
   replay: Reader | undefined;
   /** Undefined until the database was asked. */
   known: Configuration | undefined;
-  /** Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. An answer belongs to the era that it was asked in. */
+  /**
+   * Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. An answer belongs to the
+   * era that it was asked in.
+   */
   era = 0;
   #secrets: Secrets | undefined;
   /** The deliveries that changed since the last transaction, by their key. Undefined for one that no longer waits. */
