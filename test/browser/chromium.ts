@@ -108,6 +108,18 @@ export async function openReference(...parameters: Parameters<typeof openPage>):
   return opened;
 }
 
+/** Presses Tab until an element with this name has the focus. Returns the names of all elements that had it. */
+export async function tabTo(page: Page, name: string): Promise<string[]> {
+  const reached: string[] = [];
+  while (reached.at(-1)?.includes(name) !== true) {
+    expect(reached.length, reached.join("\n")).toBeLessThan(100);
+    await page.keyboard.press("Tab");
+    const named = "document.activeElement.ariaLabel || document.activeElement.innerText.replaceAll('\\n', ' ')";
+    reached.push(await page.evaluate(named));
+  }
+  return reached;
+}
+
 /** Opens a part of the console with a key, and waits until it shows everything. */
 export async function openConsole(
   part: string,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { operationsOf } from "../../openapi/read.ts";
 import { readDocument } from "../../scripts/client/document.ts";
-import { DESKTOP, openPage, openReference, origins, PHONE } from "./chromium.ts";
+import { DESKTOP, openPage, openReference, origins, PHONE, tabTo } from "./chromium.ts";
 
 /** The global object of the page, where some of the functions below run. */
 declare const getComputedStyle: (element: unknown) => { opacity: string; whiteSpace: string };
@@ -230,14 +230,6 @@ test.each([
   await entry.getByRole("link", { name: mark }).waitFor();
 });
 
-test.each(["light", "dark"] as const)("it follows the %s colours of the system", async (colorScheme) => {
-  const { page } = await openPage("/", { colorScheme });
-  expect(new URL(page.url()).pathname).toBe("/docs");
-  await page.getByRole("heading", { name: "Quick start" }).waitFor();
-  const background = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-  expect(background).toBe(colorScheme === "dark" ? "rgb(15, 15, 15)" : "rgb(255, 255, 255)");
-});
-
 test("no part of the reference is wider than a phone", async () => {
   const { page } = await openReference("/docs/reference", { viewport: PHONE });
   for (const [route, { tags = [] }] of operationsOf(readDocument())) {
@@ -272,21 +264,6 @@ test("without scripts, the page says what this API is and where the document is"
   expect(await page.locator("body").innerText()).toContain('"openapi": "3.1.0"');
 });
 
-/** Presses Tab until an element with this name has the focus. Returns the names of all elements that had it. */
-async function tabTo(page: Page, name: string): Promise<string> {
-  const reached: string[] = [];
-  while (reached.at(-1)?.includes(name) !== true) {
-    expect(reached.length, reached.join("\n")).toBeLessThan(100);
-    await page.keyboard.press("Tab");
-    reached.push(
-      await page.evaluate(
-        "document.activeElement.ariaLabel || document.activeElement.innerText.replaceAll('\\n', ' ')",
-      ),
-    );
-  }
-  return reached.join("\n");
-}
-
 test.each(["/docs/reference", "/docs/errors"])("the first Tab on %s reaches the link to its content", async (path) => {
   const { page } = await openPage(path);
   await page.getByText("This API runs a pet store").or(page.getByText("Order of checks")).first().waitFor();
@@ -305,7 +282,7 @@ test("everything can be reached and used with the keyboard alone", async () => {
     .or(page.getByRole("button", { name: "Schemas" }))
     .first()
     .waitFor();
-  const reached = await tabTo(page, "Schemas");
+  const reached = (await tabTo(page, "Schemas")).join("\n");
   for (const what of ["Guarantees", "Search", "Introduction", "Pets"]) expect(reached).toContain(what);
 
   await page.goto(`${origins.loopback}${CREATE_PET}`);

@@ -49,20 +49,17 @@ const page = (types: string[], cursor: string, more = false, bookmark?: string):
 
 const EMPTY: string[] = [];
 
-/** Follows the feed up to its end. Returns the pages, as their types and the cursor. */
-async function follow(
-  { events: feed }: { events: Events },
-  options: FollowOptions = {},
-): Promise<[types: string[], cursor: string][]> {
+/** Follows the feed up to its end. Returns the pages, as the cursor and their types. */
+async function follow({ events: feed }: { events: Events }, options: FollowOptions = {}): Promise<string[]> {
   const controller = new AbortController();
   const idle = () => {
     if (controller.signal.aborted) throw new Error("The iteration goes on.");
     controller.abort();
     return 0;
   };
-  const pages: [string[], string][] = [];
+  const pages: string[] = [];
   for await (const { events, cursor } of feed.follow({ idle, signal: controller.signal, ...options })) {
-    pages.push([events.map(({ type }) => type), cursor]);
+    pages.push(`${cursor}: ${events.map(({ type }) => type).join()}`);
   }
   return pages;
 }
@@ -191,10 +188,10 @@ describe("following", () => {
     });
     const types = ["pet.created", "pet.deleted"];
     expect(await follow(service.store, { cursor: "0", limit: 2, types, idle, signal: controller.signal })).toEqual([
-      [["pet.created", "pet.updated"], "A"],
-      [[], "B"],
-      [["pet.deleted"], "C"],
-      [[], "D"],
+      "A: pet.created,pet.updated",
+      "B: ",
+      "C: pet.deleted",
+      "D: ",
     ]);
     const query = "limit=2&type=pet.created&type=pet.deleted";
     expect(service.sent.map(({ path }) => path)).toEqual(
@@ -243,10 +240,7 @@ describe("following", () => {
     const pages = follow(service.store, { cursor: "0" });
     await vi.runAllTimersAsync();
     vi.useRealTimers();
-    expect(await pages).toEqual([
-      [["pet.created"], "A"],
-      [["pet.deleted"], "B"],
-    ]);
+    expect(await pages).toEqual(["A: pet.created", "B: pet.deleted"]);
     expect(service.sent.slice(1).map(({ path }) => path)).toEqual(Array<string>(7).fill("/events?cursor=A"));
   });
 
@@ -394,7 +388,7 @@ describe("a reset", () => {
       "latest",
     );
     expect(errors).toEqual([undefined]);
-    expect(pages).toEqual([[[], "A"]]);
+    expect(pages).toEqual(["A: "]);
     expect(sent).toEqual([
       ["/events?cursor=latest", OLD],
       ["/pets", NEW],
@@ -410,10 +404,7 @@ describe("a reset", () => {
     // All consumers get the 410 after a restore, and come back at different times.
     expect(time).toBeGreaterThanOrEqual(2_000);
     expect(time).toBeLessThanOrEqual(4_000);
-    expect(pages).toEqual([
-      [[], "B"],
-      [["pet.updated"], "C"],
-    ]);
+    expect(pages).toEqual(["B: ", "C: pet.updated"]);
     expect(sent).toEqual([
       ["/events?cursor=A", OLD],
       ["/events?cursor=latest", undefined],
@@ -428,7 +419,7 @@ describe("a reset", () => {
     const { pages, errors, sent } = await followWithReset(replies, "A");
     expect(errors).toHaveLength(2);
     expect(errors[1]).toMatchObject({ code: "cursor_expired" });
-    expect(pages).toEqual([[[], "C"]]);
+    expect(pages).toEqual(["C: "]);
     expect(sent.map(([path]) => path)).toEqual(
       ["A", "latest", "latest"]
         .map((cursor) => `/events?cursor=${cursor}`)
@@ -440,10 +431,7 @@ describe("a reset", () => {
     const replies = [EXPIRED, page(EMPTY, "B", true), PETS, EXPIRED, page(EMPTY, "C"), PETS];
     const { pages, errors } = await followWithReset(replies, "A");
     expect(errors).toMatchObject([{ code: "cursor_expired" }, { code: "cursor_expired" }]);
-    expect(pages).toEqual([
-      [[], "B"],
-      [[], "C"],
-    ]);
+    expect(pages).toEqual(["B: ", "C: "]);
   });
 
   // Promise: resets-drop-bookmarks
