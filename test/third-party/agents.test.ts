@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type * as Modern from "@modelcontextprotocol/client";
 import type * as OlderClient from "@modelcontextprotocol/sdk/client/index.js";
 import type * as OlderTransport from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { describe, expect, test } from "vitest";
+import { useBuiltService } from "../built/service.ts";
 
 // The official clients of the Model Context Protocol use /mcp.
 
@@ -15,13 +15,7 @@ const { StreamableHTTPClientTransport } =
 
 const INFO = { name: "test", version: "1.0.0" };
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(async () => {
-  await service.harness.close();
-});
+const service = useBuiltService();
 
 interface Result {
   content?: unknown;

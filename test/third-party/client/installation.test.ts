@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import type * as StandardWebhooks from "standardwebhooks";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../built/folder.ts";
 import { serve } from "../../built/serve.ts";
-import { type BuiltService, startBuiltService } from "../../built/service.ts";
+import { useBuiltService } from "../../built/service.ts";
 
 // Installs the client from a running service into an empty folder, with the command of the guide, and runs the guide's first program
 // and the command of the package.
@@ -20,12 +20,8 @@ const PROGRAM = /```ts\n(.+?)```/s;
 /** Nothing responds there, so that nothing but the service gives a package. */
 const NO_REGISTRY = "http://127.0.0.1:9";
 
-let service: BuiltService;
+const service = useBuiltService();
 const folder = temporaryFolder();
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
 
 const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
 

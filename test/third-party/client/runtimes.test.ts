@@ -7,28 +7,24 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { atRandom, type ChaosProxy, startChaosProxy } from "../../load/chaos/proxy.ts";
 import { link, newProject } from "../../built/project.ts";
-import { type BuiltService, startBuiltService } from "../../built/service.ts";
+import { useBuiltService } from "../../built/service.ts";
 
 // Tests the packed client, installed in a client project, in every supported runtime except the browser (test/browser) and workerd, in which
 // test/load/shops.test.ts runs a shop.
 
 const ANIMALS = 450;
 
-let service: BuiltService;
+const service = useBuiltService();
 let proxy: ChaosProxy;
 const project = newProject();
 beforeAll(async () => {
-  service = await startBuiltService();
   // Three requests in ten fail in one of thirteen ways.
   proxy = await startChaosProxy(service.url, atRandom(0.3), 1_000);
   link(project, "csv-parse");
   symlinkSync(bin("ws"), join(project, "node_modules/ws"));
   copyFileSync("examples/import.mjs", join(project, "import.mjs"));
 });
-afterAll(async () => {
-  await proxy.close();
-  await service.harness.close();
-});
+afterAll(() => proxy.close());
 
 const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
 
