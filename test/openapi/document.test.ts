@@ -20,8 +20,12 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 const { schemas } = document.components;
 
+const validators = new WeakMap<object, Validator>();
+
 function isValid(value: unknown, schema: object): boolean {
-  return new Validator({ ...schema, components: { schemas } }, "2020-12").validate(value).valid;
+  const validator = validators.get(schema) ?? new Validator({ ...schema, components: { schemas } }, "2020-12");
+  validators.set(schema, validator);
+  return validator.validate(value).valid;
 }
 
 // Promise: deprecated-in-the-document

@@ -33,15 +33,21 @@ export interface Documented {
 export function comparisonWith(document: OpenAPIObject) {
   const operations = operationsOf(document);
   const validators = new WeakMap<object, Validator>();
+  /** Values that are known to be valid, as JSON. */
+  const valid = new WeakMap<object, Set<string>>();
+  const templates = Object.keys(document.paths ?? {}).map(
+    (path) => [path, new RegExp(`^/v1${path.replace(/\{\w+\}/g, "[^/]+")}$`)] as const,
+  );
   const schemas = Object.fromEntries(
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
   );
 
   /** The operation of the document that matches a request, if any. A path without parameters comes first (OpenAPI 3.1, Paths Object). */
   function findOperation(method: string, pathname: string): OperationObject | undefined {
-    const paths = Object.keys(document.paths ?? {});
-    const matches = (template: string) => new RegExp(`^/v1${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(pathname);
-    const path = paths.find((template) => `/v1${template}` === pathname) ?? paths.find(matches);
+    const [path] =
+      templates.find(([template]) => `/v1${template}` === pathname) ??
+      templates.find(([, pattern]) => pattern.test(pathname)) ??
+      [];
     return operations.get(`${method === "HEAD" ? "GET" : method} ${path}`);
   }
 
@@ -103,9 +109,12 @@ export function comparisonWith(document: OpenAPIObject) {
   }
 
   function differencesOfValue(value: unknown, schema: object, what: string): string[] {
-    return validatorOf(schema)
-      .validate(value)
-      .errors.map(({ error, instanceLocation }) => `${what}: ${error} (${instanceLocation})`);
+    const seen = valid.get(schema) ?? new Set();
+    const json = JSON.stringify(value);
+    if (seen.has(json)) return [];
+    const { errors } = validatorOf(schema).validate(value);
+    if (errors.length === 0) valid.set(schema, seen.add(json));
+    return errors.map(({ error, instanceLocation }) => `${what}: ${error} (${instanceLocation})`);
   }
 
   /** Cached, because building one takes longer than the rest of a check. */

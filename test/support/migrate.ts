@@ -15,6 +15,19 @@ declare global {
   }
 }
 
+// The service logs every request. To send each line out of the isolate takes longer than some tests, so only a test that fails does it.
+const lines: [stream: "log" | "warn" | "error", ...parts: unknown[]][] = [];
+const { log, warn, error } = console;
+beforeAll(() => {
+  for (const stream of ["log", "warn", "error"] as const)
+    console[stream] = (...parts) => lines.push([stream, ...parts]);
+});
+afterEach(({ task }) => {
+  if (task.result?.state === "fail") for (const [stream, ...parts] of lines) ({ log, warn, error })[stream](...parts);
+  lines.length = 0;
+});
+afterAll(() => void Object.assign(console, { log, warn, error }));
+
 // The files of the project share isolates. Each starts with empty storage but for a key, and with the real clock.
 beforeAll(async () => {
   vi.useRealTimers();
