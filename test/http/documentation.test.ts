@@ -256,69 +256,6 @@ test("the settings of the guide for agents are well formed, and name this deploy
   }
 });
 
-interface Check {
-  passes: () => Promise<boolean>;
-  /** Why it does not pass. */
-  why?: string;
-}
-
-const isThere = (path: string) => async () => (await get(path)).response.status === 200;
-const robotsHas = (line: RegExp) => async () => line.test((await get("/robots.txt")).text);
-/** What `/` leads to. */
-async function home(headers: Record<string, string> = {}): Promise<Response> {
-  const { response } = await get("/?cache=1", headers);
-  return (await get(response.headers.get("Location") ?? expect.unreachable("no redirect"), headers)).response;
-}
-
-/**
- * The checks of isitagentready.com, as of November 2026. Left out are those for shops, which do not count, and the one of the records in the
- * DNS, which are the operator's.
- */
-const CHECKS: { [name: string]: Check } = {
-  robotsTxt: {
-    async passes() {
-      const { response, text } = await get("/robots.txt");
-      return (
-        response.status === 200 && typeOf(response)?.startsWith("text/plain") === true && /^User-agent:/m.test(text)
-      );
-    },
-  },
-  sitemap: { passes: async () => (await get("/sitemap.xml")).text.includes("<urlset") },
-  linkHeaders: {
-    passes: async () =>
-      /rel="(?:describedby|service-desc|api-catalog)"/.test(String((await home()).headers.get("Link"))),
-  },
-  markdownNegotiation: {
-    passes: async () => typeOf(await home({ Accept: "text/markdown" }))?.startsWith("text/markdown") === true,
-  },
-  robotsTxtAiRules: { passes: robotsHas(/^User-agent: \*$/m) },
-  contentSignals: { passes: robotsHas(/^Content-Signal: ./m) },
-  webBotAuth: { passes: isThere("/.well-known/http-message-signatures-directory"), why: "For those who send bots." },
-  mcpServerCard: { passes: isThere("/.well-known/mcp/server-card.json"), why: "The card is a draft." },
-  a2aAgentCard: { passes: isThere("/.well-known/agent-card.json"), why: "The service is no agent." },
-  agentSkills: {
-    passes: isThere("/.well-known/agent-skills/index.json"),
-    why: "The guides and the tools say the same.",
-  },
-  webMcp: { passes: async () => (await get("/docs")).text.includes("modelContext"), why: "The pages change nothing." },
-  apiCatalog: { passes: async () => JSON.parse((await get("/.well-known/api-catalog")).text).linkset.length > 0 },
-  oauthDiscovery: { passes: isThere("/.well-known/oauth-authorization-server"), why: "There is no OAuth server." },
-  openidConfiguration: { passes: isThere("/.well-known/openid-configuration"), why: "There is no OAuth server." },
-  oauthProtectedResource: {
-    passes: isThere("/.well-known/oauth-protected-resource"),
-    why: "There is no OAuth server.",
-  },
-  authMd: { passes: isThere("/auth.md"), why: "Operators create the keys." },
-  ard: {
-    passes: isThere("/.well-known/ai-catalog.json"),
-    why: "A draft, and the catalogue of RFC 9727 says the same.",
-  },
-};
-
-test.each(Object.entries(CHECKS))("the readiness check %s passes, or has a reason", async (_, { passes, why }) => {
-  expect(await passes()).toBe(why === undefined);
-});
-
 describe("the console", () => {
   const open = (bindings: object, headers = {}) => call("/console", { bindings, headers });
 

@@ -159,12 +159,11 @@ test("the reference and the customer change together, with a shipment too", asyn
     expect(await expectJson(await client.patch(path, patch ?? {}), 200)).toMatchObject(expected ?? {});
 });
 
-describe.each(
-  (["reference", "customer"] as const).flatMap((field) => [
-    { field, how: "without an Idempotency-Key", header: () => ({}) },
-    { field, how: "under an Idempotency-Key", header: () => ({ "Idempotency-Key": unique() }) },
-  ]),
-)("the $field $how", ({ field, header }) => {
+// The statements of both ways set both fields alike.
+describe.each([
+  { field: "reference", how: "without an Idempotency-Key", header: () => ({}) },
+  { field: "customer", how: "under an Idempotency-Key", header: () => ({ "Idempotency-Key": unique() }) },
+] as const)("the $field $how", ({ field, header }) => {
   const orderOf = (state: string, value?: string) => orderThatIs(state, value, field);
   const patch = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const { response, events } = await eventsOf(client.key, () =>

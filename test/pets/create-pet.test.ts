@@ -2,7 +2,6 @@ import { env } from "cloudflare:workers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
-import { pet } from "../../src/pets/shape.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { grantKey, key } from "../support/keys.ts";
 
@@ -118,6 +117,10 @@ describe("the name", () => {
     ["256 characters", { name: "x".repeat(256) }],
     ["256 characters of two UTF-16 units", { name: "🐕".repeat(256) }],
     ["only spaces", { name: "   " }],
+    // JSON.stringify writes them as escapes.
+    ["a lone surrogate", { name: "\ud800" }],
+    ["a lone surrogate after others", { name: "Rex \udc00" }],
+    ["surrogates in the wrong order", { name: "\ude00\ud83d" }],
     ["only other white space", { name: "\t\n\u00a0\u2003\u3000\u0085\u2028\ufeff" }],
   ])("cannot be %s", async (_, fields) => {
     const before = await countPets();
@@ -127,18 +130,6 @@ describe("the name", () => {
     );
     expect(await countPets()).toBe(before);
   });
-
-  // Promise: texts-are-kept
-  test.each(['"\\ud800"', '"Rex \\udc00"', '"\\ude00\\ud83d"'])("cannot hold a lone surrogate: %s", async (name) => {
-    const message = await expectError(await create(`{"name": ${name}, "categoryId": 7}`), "invalid_request");
-    expect(message).toMatch(/^name /);
-  });
-});
-
-test("a lone surrogate breaks the rule of a name, also without JSON", () => {
-  for (const name of ["\ud800", "Rex \udc00", "\ude00\ud83d"]) {
-    expect(pet.creation().safeParse({ name, categoryId: 7 }).success).toBe(false);
-  }
 });
 
 describe("the categoryId", () => {

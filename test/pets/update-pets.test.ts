@@ -232,13 +232,6 @@ describe("is refused as a whole", () => {
     await expectRefusal("precondition_failed", others, alone);
   });
 
-  test("with 412 at each of a hundred places", async () => {
-    for (const other of all) {
-      const response = await update(rename(all, (place) => ({ version: place === other ? 2 : 1 })));
-      expect(await expectError(response, "precondition_failed")).toMatch(new RegExp(`^${other}: `));
-    }
-  });
-
   // Promise: batches-are-refused-in-order, update-many-refusals
   test("with 409 and the places of animals on order whose status it names, also when it is equal", async () => {
     for (const place of [3, 17, 20]) await order(place);
