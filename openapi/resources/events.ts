@@ -29,7 +29,7 @@ const CREATED = {
   version: 1,
   data: { id: 1, name: "Max", categoryId: 7, status: "available" },
 };
-const ORDER = {
+export const ORDER = {
   id: 1,
   petId: 1,
   quantity: 1,

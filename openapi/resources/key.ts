@@ -50,10 +50,10 @@ const TOKEN = {
 export const key: Resource = {
   tag: { name: "Key", description: "The API key of a request. [API keys](/docs/keys) explains scopes and expiry." },
   schemas: {
-    Key: {
-      type: "object",
-      description: "An API key, without its secret. Other fields may come: ignore those that you do not know.",
-      properties: {
+    Key: object(
+      "An API key, without its secret. Other fields may come: ignore those that you do not know.",
+      KEY,
+      {
         id: { ...TEXT, description: "Names the key for its operator.", examples: [KEY.id] },
         name: {
           ...TEXT,
@@ -76,9 +76,8 @@ export const key: Resource = {
         },
         customer: { ...CUSTOMER, description: "Of a customer token: its customer. Absent for a key." },
       },
-      required: ["id", "name", "scopes"],
-      examples: [KEY],
-    },
+      ["id", "name", "scopes"],
+    ),
     NewToken: fieldsOf(
       "A customer token to create. Other fields are ignored.",
       objectSchema(newToken(), {

@@ -21,7 +21,7 @@ import {
   time,
   values,
 } from "../describe.ts";
-import { SCHEMAS } from "./events.ts";
+import { ORDER, SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
@@ -123,27 +123,18 @@ const ERROR: SchemaObject = {
   ...openList("DeliveryError"),
   examples: ["timeout"],
 };
-const message = (
-  description: string,
-  example: typeof TEST_MESSAGE | typeof RESET,
-  data: SchemaObject,
-): SchemaObject => ({
-  type: "object",
-  description,
-  properties: {
+const message = (description: string, example: typeof TEST_MESSAGE | typeof RESET, data: SchemaObject): SchemaObject =>
+  object(description, example, {
     id: { type: "string", pattern: "^msg_[0-9A-Za-z_-]{22}$", maxLength: MESSAGE_ID.length, examples: [MESSAGE_ID] },
     type: { type: "string", const: example.type },
     timestamp: time("When the service made it."),
     data,
-  },
-  required: Object.keys(example),
-  examples: [example],
-});
+  });
 
-const webhook: SchemaObject = {
-  type: "object",
-  description: "Delivers events to an address. Its secret and its state have operations of their own.",
-  properties: {
+const webhook = object(
+  "Delivers events to an address. Its secret and its state have operations of their own.",
+  CREATED,
+  {
     id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [1] },
     url: URL,
     types: { ...TYPES, items: openList("EventType") },
@@ -167,9 +158,8 @@ const webhook: SchemaObject = {
       description: `${CONCURRENCY.description} Absent in the stored response to a request of a time before this field.`,
     },
   },
-  required: Object.keys(CREATED).filter((name) => name !== "concurrency"),
-  examples: [CREATED],
-};
+  Object.keys(CREATED).filter((name) => name !== "concurrency"),
+);
 
 const WEBHOOK_ID = { webhookId: { description: "Identifier of the webhook.", schema: INT64, example: CREATED.id } };
 
@@ -180,15 +170,7 @@ const OF_A_WEBHOOK = { ...HIDDEN, parameters: WEBHOOK_ID };
 const DATA: { [resource: string]: object } = {
   pet: { id: 1, name: "Max", categoryId: 7, status: "available" },
   category: { id: 7, name: "Camelids" },
-  order: {
-    id: 1,
-    petId: 1,
-    quantity: 1,
-    status: "placed",
-    createdAt: TIME,
-    shipDate: null,
-    complete: false,
-  },
+  order: ORDER,
 };
 const eventOf = (type: string) => ({
   id: DELIVERY.event,
@@ -267,10 +249,10 @@ export const webhooks: Resource = {
     ListedWebhook: listed(webhook),
     Webhooks: arrayOf("ListedWebhook", "Webhooks in the order of the request.", MAX_LIMIT, [CREATED]),
     DisabledReason: values(DISABLED_REASONS, "`gone`: the receiver responded to an event with 410."),
-    WebhookState: {
-      type: "object",
-      description: "What a webhook does now.",
-      properties: {
+    WebhookState: object(
+      "What a webhook does now.",
+      STATE,
+      {
         health: {
           description: "`failing` when nothing succeeded for 30 seconds, until a success.",
           ...openList("WebhookHealth"),
@@ -289,9 +271,8 @@ export const webhooks: Resource = {
           to: "The place from which it goes on.",
         }),
       },
-      required: ["health", "pending", "cursor", "resets"],
-      examples: [STATE],
-    },
+      ["health", "pending", "cursor", "resets"],
+    ),
     WebhookHealth: values(["ok", "failing"], "The states of health in this version."),
     WebhookSecret: object("The secret that signs the deliveries. Keep it where no one else reads it.", SECRET, {
       secret: {
@@ -301,13 +282,12 @@ export const webhooks: Resource = {
         examples: [SECRET.secret],
       },
     }),
-    WebhookTest: {
-      type: "object",
-      description: "How the receiver responded to a test.",
-      properties: { response: RESPONSE, error: ERROR, milliseconds: count("How long the attempt lasted.", 60_000) },
-      required: ["milliseconds"],
-      examples: [TEST],
-    },
+    WebhookTest: object(
+      "How the receiver responded to a test.",
+      TEST,
+      { response: RESPONSE, error: ERROR, milliseconds: count("How long the attempt lasted.", 60_000) },
+      ["milliseconds"],
+    ),
     WebhookReplay: fieldsOf(
       "The place to go on from.",
       objectSchema(replay(), {
@@ -321,10 +301,10 @@ export const webhooks: Resource = {
       }),
       { cursor: "latest" },
     ),
-    Delivery: {
-      type: "object",
-      description: "The delivery of an event.",
-      properties: {
+    Delivery: object(
+      "The delivery of an event.",
+      DELIVERY,
+      {
         event: {
           type: "string",
           pattern: EVENT_ID,
@@ -345,15 +325,9 @@ export const webhooks: Resource = {
         error: ERROR,
         replay: { type: "boolean", const: true, description: "That a replay delivers it. Absent otherwise." },
       },
-      required: ["event", "type", "status", "attempts"],
-      examples: [DELIVERY],
-    },
-    DeliveryStatus: {
-      type: "string",
-      enum: [...DELIVERY_STATUSES],
-      description: "`failed`: no attempt follows.",
-      examples: [DELIVERY.status],
-    },
+      ["event", "type", "status", "attempts"],
+    ),
+    DeliveryStatus: { ...values(DELIVERY_STATUSES, "`failed`: no attempt follows."), examples: [DELIVERY.status] },
     DeliveryError: values(
       ["timeout", "connection", "no_room"],
       "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
@@ -369,10 +343,10 @@ export const webhooks: Resource = {
       description: "Empty.",
       examples: [{}],
     }),
-    FeedReset: message("Events may be missing: list everything anew.", RESET, {
-      type: "object",
-      description: "Drop the copy and its bookmark, and list everything with this bookmark.",
-      properties: {
+    FeedReset: message(
+      "Events may be missing: list everything anew.",
+      RESET,
+      object("Drop the copy and its bookmark, and list everything with this bookmark.", RESET.data, {
         cursor: { ...CURSOR, description: "The place in the feed from which events follow." },
         bookmark: {
           type: "string",
@@ -381,10 +355,8 @@ export const webhooks: Resource = {
           description: "The `x-d1-bookmark` for the lists: a replica that lags would miss changes.",
           examples: [RESET.data.bookmark],
         },
-      },
-      required: ["cursor", "bookmark"],
-      examples: [RESET.data],
-    }),
+      }),
+    ),
   },
   operations: {
     listWebhooks: {
