@@ -44,7 +44,7 @@ export function textsOf(places: readonly string[]): Map<string, string> {
     throw new Error(
       `The build does not see these statements. Compile them when their module is loaded: ${missed.join(", ")}`,
     );
-  const dialect = qualifyingDialect();
+  const dialect = plainDialect();
   const session = undefined as never;
   // The builders alone: drizzle's class of a database wants a connection.
   const db = {
@@ -57,11 +57,13 @@ export function textsOf(places: readonly string[]): Map<string, string> {
 }
 
 /**
- * Names the table of each selected column. Drizzle leaves it out when there is one table, and SQLite then takes the name of a column that an
- * instance lacks for a text (sqlite.org/quirks.html, section 8): a replica without a migration would return it as the value.
+ * Writes names without quotation marks: in them, SQLite takes the name of a column that an instance lacks for a text (sqlite.org/quirks.html,
+ * section 8), and a replica without a migration would return it as the value. Names the table of each selected column, which drizzle leaves
+ * out when there is one table: `json_each` beside it has an `id`, too.
  */
-function qualifyingDialect(): SQLiteAsyncDialect {
+function plainDialect(): SQLiteAsyncDialect {
   const dialect = new SQLiteAsyncDialect();
+  dialect.escapeName = (name) => name;
   // Private in drizzle's types. Its second parameter leaves the table out.
   const methods = dialect as unknown as { buildSelection: (fields: unknown) => SQL };
   const buildSelection = methods.buildSelection.bind(dialect);

@@ -3,7 +3,7 @@ import { type ApiError, outcomeUnknown, serviceUnavailable } from "../errors.ts"
 import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
-/** How SQLite tells that an instance of the database lacks a migration. That it does tell is the work of `qualifyingDialect`. */
+/** How SQLite tells that an instance of the database lacks a migration. That it does tell is the work of `plainDialect`. */
 const lacksSchema = (error: unknown) => error instanceof Error && /no such (?:table|column|index)/.test(error.message);
 
 /** Milliseconds of SQL from which a statement is slow. With a million rows in each table, all take less (docs/capacity.md). */

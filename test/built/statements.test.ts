@@ -29,7 +29,7 @@ test("a statement has its parameters by their names, and its constants", async (
        db.select({ name: flags.name }).from(flags)
          .where(sql\`\${eq(flags.name, parameter("name"))} OR \${eq(flags.name, "it's")}\`).limit(5))`,
   );
-  const text = `select "flags"."name" from "flags" where "flags"."name" = :name OR "flags"."name" = 'it''s' limit 5`;
+  const text = `select flags.name from flags where flags.name = :name OR flags.name = 'it''s' limit 5`;
   expect([...texts]).toEqual([["flags.byName", text]]);
 });
 

@@ -105,10 +105,8 @@ test.each([...patches.keys()].filter((patch) => !/\.(?:ship|pet)$/.test(patch ??
   "%s writes no index for a field that it does not name",
   async (patch) => {
     const texts = patches.get(patch)?.map((name) => STATEMENTS[name] ?? "") ?? [];
-    const written = texts.map(
-      (text) => new Set([...text.matchAll(/(?<=^set |, )"(\w+)" = /gm)].map(([, name]) => name)),
-    );
-    const [, table] = /^update "(\w+)"/.exec(texts[0] ?? "") ?? expect.unreachable();
+    const written = texts.map((text) => new Set([...text.matchAll(/(?<=^set |, )(\w+) = /gm)].map(([, name]) => name)));
+    const [, table] = /^update (\w+)/.exec(texts[0] ?? "") ?? expect.unreachable();
     const { results: indexes } = await env.DB.prepare(`PRAGMA index_list("${table}")`).all<{ name: string }>();
     const indexed = await Promise.all(
       indexes.map(({ name }) => env.DB.prepare(`PRAGMA index_info("${name}")`).all<{ name: string }>()),

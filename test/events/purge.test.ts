@@ -185,7 +185,7 @@ describe("the statements", () => {
         expect(meta.rows_written).toBeLessThanOrEqual(BATCH_SIZE);
         expect(meta.rows_read).toBeLessThanOrEqual(3 * BATCH_SIZE + 2);
       }
-      expect(statements.filter(({ sql }) => sql.startsWith('delete from "events"'))).toHaveLength(
+      expect(statements.filter(({ sql }) => sql.startsWith("delete from events"))).toHaveLength(
         Math.floor(count / BATCH_SIZE) + 1,
       );
     },
@@ -212,7 +212,7 @@ describe("the statements", () => {
       keys: unfinished(2 * BATCH_SIZE),
       events: unfinished(2 * BATCH_SIZE),
     });
-    const tables = statements.map(({ sql }) => /delete from "(\w+)"/.exec(sql)?.[1]);
+    const tables = statements.map(({ sql }) => /delete from (\w+)/.exec(sql)?.[1]);
     expect(tables).toEqual(["idempotency_keys", "events", "idempotency_keys", "events"]);
     // The last statement of each finds nothing.
     expect(await forgetOld(DB, "7", 3)).toEqual({ keys: finished(BATCH_SIZE), events: unfinished(BATCH_SIZE) });

@@ -45,7 +45,7 @@ export const restoration = (commit: number): D1PreparedStatement[] => [
 /** The database whose replicas have seen the feed up to this commit. Sessions that start at the primary see all. */
 export function replicaAt(commit: number) {
   const starts: string[] = [];
-  const feed = `FROM (SELECT * FROM history WHERE born <= ${commit} AND died > ${commit}) AS "events"`;
+  const feed = `FROM (SELECT * FROM history WHERE born <= ${commit} AND died > ${commit}) AS events`;
   const DB = {
     withSession(start: string) {
       starts.push(start);
@@ -56,7 +56,7 @@ export function replicaAt(commit: number) {
         prepare: (sql: string) => ({
           bind: (...values: unknown[]) => ({
             async all() {
-              const statement = session.prepare(isPrimary ? sql : sql.replaceAll(/\bfrom "events"/gi, feed));
+              const statement = session.prepare(isPrimary ? sql : sql.replaceAll(/\bfrom events\b/gi, feed));
               const result = await statement.bind(...values).all();
               return { ...result, meta: { ...result.meta, served_by_primary: isPrimary } };
             },
