@@ -1,4 +1,4 @@
-import type { BaseParameterObject, ContentObject } from "openapi3-ts/oas31";
+import type { ContentObject } from "openapi3-ts/oas31";
 import { type Comparison, compareSchemas } from "./schemas.ts";
 
 const GONE = {
@@ -19,20 +19,4 @@ export function compareContent(
       ? [`${where}: ${mediaType} is ${GONE[comparison.direction]}`]
       : compareSchemas(comparison, where, schema, found.schema ?? {});
   });
-}
-
-/** Compares the value of a parameter or a header. */
-export function compareValue(
-  comparison: Comparison,
-  where: string,
-  before: BaseParameterObject,
-  after: BaseParameterObject,
-): string[] {
-  if ((before.content === undefined) !== (after.content === undefined)) {
-    return [`${where}: is no longer written in the same way, so clients and the service misread each other`];
-  }
-  return [
-    ...compareSchemas(comparison, where, before.schema ?? {}, after.schema ?? {}),
-    ...compareContent(comparison, where, before.content, after.content),
-  ];
 }

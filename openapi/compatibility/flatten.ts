@@ -7,8 +7,8 @@ export type Keywords = SchemaObject & { [keyword: string]: unknown };
 /** Keywords that affect neither the valid values nor their meaning. Extensions (`x-`) do not either. */
 const ANNOTATIONS = /^(\$comment|description|title|summary|examples?|externalDocs|deprecated|x-.*)$/;
 
-/** Keywords whose effect on others this check does not know. The document does not have them. */
-const UNKNOWN = ["additionalProperties", "allOf", "patternProperties", "unevaluatedProperties"];
+/** Keywords whose effect this check does not know. The document does not have them. */
+const UNKNOWN = /^(additionalProperties|allOf|default|patternProperties|readOnly|unevaluatedProperties|writeOnly)$/;
 
 /**
  * The keywords of a schema and of its reference, without annotations.
@@ -19,7 +19,7 @@ export function flatten(document: OpenAPIObject, schema: Schema): Keywords {
   if (typeof schema === "boolean") return schema ? {} : { not: {} };
   const { $ref, ...rest } = schema as SchemaObject;
   const own: Keywords = Object.fromEntries(Object.entries(rest).filter(([keyword]) => !ANNOTATIONS.test(keyword)));
-  const unknown = UNKNOWN.filter((keyword) => keyword in own);
+  const unknown = Object.keys(own).filter((keyword) => UNKNOWN.test(keyword));
   if (unknown.length > 0) throw new Error(`The check of compatibility does not know ${unknown.join(" and ")}.`);
   return $ref === undefined ? own : join(flatten(document, follow<SchemaObject>(document, $ref)), own);
 }

@@ -1,7 +1,6 @@
 import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
-import { resolve, sharedName, write } from "../read.ts";
-import { compareValue } from "./content.ts";
-import type { Documents } from "./schemas.ts";
+import { resolve, sharedName } from "../read.ts";
+import { compareSchemas, type Documents } from "./schemas.ts";
 import { compareStability, stabilityOf } from "./stability.ts";
 
 interface Parameter extends ParameterObject {
@@ -31,9 +30,8 @@ export function compareParameters(
     const place = sharedName(parameter.part, found.part) ?? `${where}, ${key}`;
     const stability = stabilityOf(parameter, before);
     changes.push(...compareStability(place, stability, stabilityOf(found, { "x-stability": stability })));
-    if (styleOf(parameter) !== styleOf(found))
-      changes.push(`${place}: the parameter is written in another style, so the service misreads it`);
-    changes.push(...compareValue({ ...documents, direction: "request" }, place, parameter, found));
+    const comparison = { ...documents, direction: "request" } as const;
+    changes.push(...compareSchemas(comparison, place, parameter.schema ?? {}, found.schema ?? {}));
   }
   for (const [key, parameter] of newParameters) {
     const known = parameters.get(key);
@@ -44,16 +42,22 @@ export function compareParameters(
   return changes;
 }
 
-/** By place and name. A later parameter replaces an earlier one. Header names are case-insensitive. */
+/** Other ways to write a value (OpenAPI 3.1, Parameter Object). The document has the default one. */
+const UNKNOWN = ["content", "explode", "style"];
+
+/**
+ * By place and name. A later parameter replaces an earlier one. Header names are case-insensitive.
+ *
+ * @throws Error for a parameter that is written in another way.
+ */
 function parametersOf(document: OpenAPIObject, { parameters = [] }: OperationObject): Map<string, Parameter> {
   return new Map(
     parameters.map((part) => {
       const parameter = resolve(document, part);
+      const unknown = UNKNOWN.find((member) => member in parameter);
+      if (unknown !== undefined) throw new Error(`The check of compatibility does not know ${unknown} of a parameter.`);
       const name = parameter.in === "header" ? parameter.name.toLowerCase() : parameter.name;
       return [`${parameter.in} parameter ${name}`, { ...parameter, part }];
     }),
   );
 }
-
-/** How a list or an object is written (OpenAPI 3.1, Parameter Object). The document has the defaults. */
-const styleOf = ({ style, explode }: ParameterObject) => write([style, explode]);

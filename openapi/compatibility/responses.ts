@@ -1,7 +1,7 @@
 import type { OperationObject, ReferenceObject, ResponseObject } from "openapi3-ts/oas31";
 import { resolve, sharedName } from "../read.ts";
-import { compareContent, compareValue } from "./content.ts";
-import type { Comparison, Documents } from "./schemas.ts";
+import { compareContent } from "./content.ts";
+import { type Comparison, compareSchemas, type Documents } from "./schemas.ts";
 
 export function compareResponses(
   documents: Documents,
@@ -51,7 +51,7 @@ function compareHeaders(
     const place = sharedName(part, found) ?? `${where}, header ${name}`;
     if (found === undefined) return [`${place}: the header is gone, so clients that read it break`];
     const [header, newHeader] = [resolve(comparison.released, part), resolve(comparison.current, found)];
-    const changes = compareValue(comparison, place, header, newHeader);
+    const changes = compareSchemas(comparison, place, header.schema ?? {}, newHeader.schema ?? {});
     if (header.required && !newHeader.required) {
       changes.push(`${place}: the header may now be missing, so clients that read it break`);
     }

@@ -19,10 +19,7 @@ export interface Comparison extends Documents {
 }
 
 /** Keywords with their own rules. Any other keyword only restricts the values of its schema. */
-const STRUCTURE = /^(type|discriminator|properties|required|items|default|readOnly|writeOnly)$/;
-
-/** Keywords that define the meaning of a value. */
-const MEANING = ["default", "readOnly", "writeOnly"];
+const STRUCTURE = /^(type|discriminator|properties|required|items)$/;
 
 /** Sentences on the changes that break clients that send or receive values of this schema. */
 export function compareSchemas(comparison: Comparison, where: string, before: Schema, after: Schema): string[] {
@@ -63,14 +60,12 @@ function compareKeywords(comparison: Comparison, where: string, before: Keywords
 
   const documents = sides(comparison, released, current);
   const stricter = Object.keys(to).filter((name) => !STRUCTURE.test(name) && !isKept(name, from, to, documents));
-  const others = MEANING.filter((name) => write(before[name]) !== write(after[name]));
   const tell = (keyword: string) =>
     `${where}: ${keyword} was ${show(expand(released, before[keyword]))} and is now ${show(expand(current, after[keyword]))}`;
   return [
     ...types,
     ...compareLists(direction, where, from, to),
     ...stricter.map((keyword) => `${tell(keyword)}, ${CONSEQUENCE[direction]}`),
-    ...others.map((keyword) => `${tell(keyword)}, so the same data means something else`),
     ...compareFields(comparison, where, before, after),
     ...(to.items === undefined ? [] : compareSides(comparison, `${where}[]`, from.items ?? {}, to.items)),
   ];

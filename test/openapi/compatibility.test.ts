@@ -91,17 +91,6 @@ describe("in the document of the service", () => {
       /^GET \/pets: operationId was "listPets" and is now "list", /,
     ],
     [
-      "a parameter with another style",
-      (copy) => {
-        const [limit] = copy.paths["/pets"].get.parameters;
-        Object.assign(limit ?? {}, {
-          schema: undefined,
-          content: { "application/json": { schema: { type: "integer" } } },
-        });
-      },
-      /no longer written in the same way/,
-    ],
-    [
       "another scope",
       (copy) => Object.assign(copy.paths["/pets"].get, { "x-required-scope": "pets:write" }),
       /^GET \/pets: x-required-scope was "pets:read" and is now "pets:write", /,
