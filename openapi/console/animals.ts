@@ -161,7 +161,9 @@ const isTooLong = (name: string): boolean => [...name].length > 255;
 const nameOf = (text: string): string =>
   isTooLong(text) ? refuse("The name has more than 255 characters.") : text || refuse("The name is missing.");
 const externalIdOf = (text: string): string | undefined =>
-  /^[!-~]{0,255}$/.test(text) ? text || undefined : refuse(`The externalId ${text} is not visible ASCII alone.`);
+  /^[!-~]{0,255}$/.test(text)
+    ? text || undefined
+    : refuse(`The number in another system, ${text}, has a space, an accent or more than 255 characters.`);
 /** Nothing is what the service takes for it: a new animal is available, and an old one stays. */
 function statusOf(text: string): Status | undefined {
   const status = STATUSES.find((known) => known === text.toLowerCase());

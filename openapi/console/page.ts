@@ -68,7 +68,7 @@ export function fail(error: unknown): void {
   if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
     sessionStorage.removeItem(API_KEY);
-    text = "The service does not accept the key. Sign in, and go on where you were.";
+    text = "The service does not accept the key. Check it and sign in: you go on where you were.";
     focusOn("#key");
   }
   page.notice = { text, isError: true, requestId };
