@@ -212,10 +212,10 @@ export class Api {
     });
   }
 
-  /** Compares the clocks by the first response of the API itself. One with an `Age` is a copy (RFC 9111, section 5.1). */
+  /** Compares the clocks by the first response of the API itself. */
   #compareClocks({ headers }: Response, sent: number, received: number): void {
     const theirs = Date.parse(headers.get("Date") ?? "");
-    if (this.#ahead !== undefined || Number.isNaN(theirs) || headers.has("Age")) return;
+    if (this.#ahead !== undefined || Number.isNaN(theirs)) return;
     const isClose = theirs >= sent - CLOCK_TOLERANCE && theirs <= received + CLOCK_TOLERANCE;
     this.#ahead = isClose ? 0 : theirs - received;
   }

@@ -118,11 +118,11 @@ export class Cloudflare extends Api {
     return this.send(request);
   }
 
-  /** Deletes something after it has shown the request. Whether it was there. */
-  async delete(path: string): Promise<boolean> {
+  /** Deletes something, if it is there, after it has shown the request. */
+  async delete(path: string): Promise<void> {
     const request = { method: "DELETE", path } as const;
     this.#show(request);
-    return (await this.#unlessAbsent(async () => [await this.send(request)])) !== undefined;
+    await this.#unlessAbsent(() => this.send(request));
   }
 
   /**

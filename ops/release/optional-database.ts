@@ -7,6 +7,9 @@ import type { Survey } from "./survey.ts";
 /** A token without permission stays without it. Every other failure of D1 may be the reason of the release. */
 const NOT_ALLOWED = [401, 403];
 
+const NEED =
+  "This release needs D1: it is the first one, it brings a migration or other resources than the deployed ones, or git cannot tell.";
+
 /**
  * D1 in a release. The settings that help a sick database take effect with a release, so a release that brings no migration goes on
  * when D1 fails.
@@ -14,12 +17,12 @@ const NOT_ALLOWED = [401, 403];
 export class OptionalDatabase {
   /** Whether D1 failed, and the release goes on without it. */
   isLost = false;
-  readonly #needOf: () => string | undefined;
+  readonly #isNeeded: () => boolean;
   readonly #terminal: Terminal;
 
-  /** @param needOf tells why the release cannot go on without D1, as `needOfDatabase` does. */
-  constructor(needOf: () => string | undefined, terminal: Terminal) {
-    this.#needOf = needOf;
+  /** @param isNeeded tells whether the release cannot go on without D1, as `needsDatabase` does. */
+  constructor(isNeeded: () => boolean, terminal: Terminal) {
+    this.#isNeeded = isNeeded;
     this.#terminal = terminal;
   }
 
@@ -35,8 +38,7 @@ export class OptionalDatabase {
       return await step();
     } catch (error) {
       if (!(error instanceof ApiFailure) || NOT_ALLOWED.includes(error.status ?? 0)) throw error;
-      const need = this.#needOf();
-      if (need !== undefined) throw new Error(`${oneLine(error)} ${need}`, { cause: error });
+      if (this.#isNeeded()) throw new Error(`${oneLine(error)} ${NEED}`, { cause: error });
       this.isLost = true;
       this.#terminal.say(
         `\n${oneLine(error)}\nThis release brings no migration, so it goes on without D1. It has no lease, so another command may come ` +
@@ -47,15 +49,9 @@ export class OptionalDatabase {
   }
 }
 
-/** Why a release cannot go on without D1. @param isNew whether it connects the Worker with another database or KV namespace. */
-export function needOfDatabase(revision: Revision, { versions, bound, migration }: Survey, isNew: boolean) {
-  if (isNew) return "A release with another database or KV namespace needs D1.";
-  if (versions.length === 0) return "A first release needs D1.";
-  if (bound.database === undefined || bound.namespace === undefined)
-    return "The deployed version lacks a database or API keys, so the release needs D1.";
-  if (migration !== undefined) return "This release brings a migration of Durable Objects, so it needs D1.";
+/** Whether a release cannot go on without D1. @param isNew whether it connects the Worker with another database or KV namespace. */
+export function needsDatabase(revision: Revision, { versions, bound, migration }: Survey, isNew: boolean): boolean {
+  const keepsAll = versions.length > 0 && bound.database !== undefined && bound.namespace !== undefined && !isNew;
   const commits = versions.map(({ annotations }) => annotations?.["workers/message"]);
-  const brings = bringsMigration(revision, commits);
-  if (brings === undefined) return "Nobody can tell whether this release brings a migration, so it needs D1.";
-  return brings ? "This release brings a migration, so it needs D1." : undefined;
+  return !keepsAll || migration !== undefined || bringsMigration(revision, commits) !== false;
 }

@@ -18,7 +18,7 @@ import {
 } from "./deployment.ts";
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
-import { needOfDatabase, OptionalDatabase } from "./optional-database.ts";
+import { needsDatabase, OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, hasNewIds, type Revision } from "./commit.ts";
 import {
@@ -75,7 +75,7 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
   if (before.migration !== undefined) terminal.say(oneWay(before.migration));
   await confirmProduction(options, terminal);
   const isNew = options.newDatabase === true || options.newNamespace === true;
-  const d1 = new OptionalDatabase(() => needOfDatabase(revision, before, isNew), terminal);
+  const d1 = new OptionalDatabase(() => needsDatabase(revision, before, isNew), terminal);
   await d1.use(() => findOwnDatabase(cloudflare, target, options));
   await findOwn(cloudflare, target, "namespace", options);
   if (options.skipChecks !== true) {

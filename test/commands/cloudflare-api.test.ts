@@ -348,13 +348,12 @@ test("a list is read to its end, however few are on a page", async () => {
 });
 
 test.each([
-  ["has no Date", undefined, undefined],
-  ["differs by less than a minute", 50_000, undefined],
-  ["differs by less than a minute", -50_000, undefined],
-  ["is a copy", -70_000, 70],
-  ["differs by more than a minute", 70_000, undefined],
-  ["differs by more than a minute", -70_000, undefined],
-])("a first response that %s gives the time if it differs, and is refused on demand: %o, %o", async (_, clock, age) => {
+  ["has no Date", undefined],
+  ["differs by less than a minute", 50_000],
+  ["differs by less than a minute", -50_000],
+  ["differs by more than a minute", 70_000],
+  ["differs by more than a minute", -70_000],
+])("a first response that %s gives the time if it differs, and is refused on demand: %o", async (_, clock) => {
   const { api } = cloudflare;
   api.databases.add(STAGING, "auto");
   const account = connect();
@@ -362,14 +361,14 @@ test.each([
     expect(await account.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
     return Math.round((account.now() - Date.now()) / 10_000) * 10_000;
   };
-  Object.assign(api, { clock, age });
-  const told = Math.abs(clock ?? 0) > 60_000 && age === undefined ? (clock ?? 0) : 0;
+  api.clock = clock;
+  const told = Math.abs(clock ?? 0) > 60_000 ? (clock ?? 0) : 0;
   expect(await difference()).toBe(told);
   if (told === 0) account.refuseClock();
   else expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
   // Only the first response of the API itself tells the time.
-  Object.assign(api, { clock: 120_000, age: undefined });
-  expect(await difference()).toBe(clock === undefined || age !== undefined ? 120_000 : told);
+  api.clock = 120_000;
+  expect(await difference()).toBe(clock === undefined ? 120_000 : told);
 });
 
 test("a key is revoked while the APIs of Workers and D1 fail", async () => {

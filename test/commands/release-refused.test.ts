@@ -55,6 +55,8 @@ test.each([
   ],
   [[...STAGING, "--commit", "main"], /argument 'main' is invalid\. A commit has 7 to 40 hexadecimal digits\.$/],
   [[...STAGING, "--promote", VERSION], "Option '--promote <version id>' cannot be used with option '--skip-checks'"],
+  [["--env=staging", "--promote", VERSION, "--new-token-secret"], /cannot be used with option '--new-token-secret'$/],
+  [[...STAGING, "--gradual", "10", "--new-token-secret"], /cannot be used with option '--gradual <percent>'$/],
 ])("%j", async (args, message) => {
   const result = await runHere(runRelease, args);
   expect(result.stderr).toMatch(/^[^\n]+\n$/);

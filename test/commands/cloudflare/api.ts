@@ -7,7 +7,7 @@ import type { Limit } from "./limit.ts";
 import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
 import { checkRights } from "./rights.ts";
-import { type Effect, Page, Refusal, type Route } from "./route.ts";
+import { type Effect, Page, Refusal, type Route, routes } from "./route.ts";
 import { Workers } from "./workers.ts";
 
 export const ACCOUNT = "00000000000000000000000000acc001";
@@ -60,8 +60,6 @@ export class CloudflareApi {
   pageSize = Infinity;
   /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
   clock: number | undefined = 0;
-  /** The header `Age` of its responses, in seconds, as a cache adds it. */
-  age: number | undefined;
   #faults: Fault[] = [];
   #held:
     | { method: string; path: string; arrived: (arrival: Arrival) => void; repaired: Promise<void>; repair: () => void }
@@ -146,7 +144,6 @@ export class CloudflareApi {
     this.tokens.add(token);
     response.sendDate = false;
     if (this.clock !== undefined) response.setHeader("Date", new Date(Date.now() + this.clock).toUTCString());
-    if (this.age !== undefined) response.setHeader("Age", String(this.age));
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -200,19 +197,13 @@ export class CloudflareApi {
   }
 }
 
-function account(): Route[] {
-  const route = (path: string, answer: unknown): Route => ({
-    method: "GET",
-    path: new URLPattern({ pathname: path }),
-    answer: () => answer,
+const account = () =>
+  routes({
+    "GET /user": () => ({ id: "user", email: "somebody@example.com" }),
+    "GET /user/tokens/verify": () => ({ id: "token", status: "active" }),
+    "GET /accounts": () => [{ id: ACCOUNT, name: "Somebody" }],
+    "GET /memberships": () => [{ id: "membership", account: { id: ACCOUNT, name: "Somebody" }, roles: [] }],
   });
-  return [
-    route("/user", { id: "user", email: "somebody@example.com" }),
-    route("/user/tokens/verify", { id: "token", status: "active" }),
-    route("/accounts", [{ id: ACCOUNT, name: "Somebody" }]),
-    route("/memberships", [{ id: "membership", account: { id: ACCOUNT, name: "Somebody" }, roles: [] }]),
-  ];
-}
 
 function decoded(groups: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value ?? "")]));

@@ -116,17 +116,18 @@ export function makeSecondGradual({ versions, deployments }: Worker): [first: st
   return [first.id, second.id];
 }
 
-/** Runs a command in this process, against the account that the environment names. Nobody is at the terminal. */
+/** Runs a command in this process, against the account that the environment names. @param more of its terminal, at which nobody is. */
 export async function runHere(
   run: (args: readonly string[], terminal: Terminal) => Promise<number>,
   args: readonly string[],
-  input = "",
+  more: Partial<Terminal> = {},
 ): Promise<Result> {
   const result: Result = { code: 0, stdout: "", stderr: "" };
   result.code = await run(args, {
     print: (text) => void (result.stdout += `${text}\n`),
     say: (text) => void (result.stderr += `${text}\n`),
-    read: async () => input,
+    read: async () => "",
+    ...more,
   });
   return result;
 }

@@ -22,10 +22,6 @@ export class Namespaces {
     this.#lags.set(read, { entries, times });
   }
 
-  catchUp(): void {
-    this.#lags.clear();
-  }
-
   titled(title: string): Namespace | undefined {
     return [...this.all.values()].find((namespace) => namespace.title === title);
   }
@@ -58,11 +54,10 @@ export class Namespaces {
         return null;
       },
       [`PUT ${base}/:id/values/:name`]: async ({ params, body }) => {
-        const form = body.headers.get("Content-Type")?.startsWith("multipart/") === true ? await body.formData() : null;
-        const value = form === null ? await body.text() : await textOf(form.get("value"));
-        const metadata = form?.get("metadata");
+        const form = await body.formData();
+        const metadata = form.get("metadata");
         this.#find(params["id"]).entries.set(params["name"] ?? "", {
-          value,
+          value: form.get("value") as string,
           ...(typeof metadata === "string" && { metadata: JSON.parse(metadata) }),
         });
         return null;
@@ -90,8 +85,4 @@ export class Namespaces {
 /** A namespace as the API tells of it. */
 function shown({ id, title, jurisdiction }: Namespace): object {
   return { id, title, ...(jurisdiction !== undefined && { jurisdiction }) };
-}
-
-async function textOf(part: unknown): Promise<string> {
-  return part instanceof Blob ? part.text() : String(part);
 }

@@ -1,7 +1,5 @@
 import { type Call, found, Refusal, type Route, routes } from "./route.ts";
 
-export const SUBDOMAIN = "somebody";
-
 export interface Binding {
   name: string;
   type: string;
@@ -68,7 +66,7 @@ export class Workers {
   routes(): Route[] {
     const script = "/workers/scripts/:name";
     return routes({
-      "GET /workers/subdomain": () => ({ subdomain: SUBDOMAIN }),
+      "GET /workers/subdomain": () => ({ subdomain: "somebody" }),
       "GET /workers/workers/:name": ({ params }) => ({
         subdomain: { enabled: true, previews_enabled: false },
         ...this.#find(params["name"]),
@@ -91,9 +89,7 @@ export class Workers {
       "GET /workers/scripts": () =>
         [...this.all.values()].map(({ name, versions }) => ({ id: name, modified_on: versions.at(-1)?.createdOn })),
       [`GET ${script}/settings`]: ({ params }) => ({ bindings: latest(this.#find(params["name"])).bindings }),
-      [`GET ${script}/script-settings`]: () => ({ logpush: false, tail_consumers: null }),
       [`PATCH ${script}/script-settings`]: ({ body }) => body.json(),
-      [`GET ${script}/references`]: () => ({}),
       [`GET ${script}/secrets`]: () => [],
       [`PUT ${script}`]: async ({ params, body }) => {
         const name = params["name"] ?? "";
