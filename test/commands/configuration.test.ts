@@ -1,11 +1,13 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { temporaryFolder } from "../built/folder.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
 // With the wrangler.toml of this repository as it is: setup.ts.
-const { idsOf, readConfiguration, writeConfiguration } = await vi.importActual<
+const { readConfiguration, writeConfiguration } = await vi.importActual<
   typeof import("../../ops/release/configuration.ts")
 >("../../ops/release/configuration.ts");
 
@@ -29,11 +31,6 @@ test.each(["staging", "production"])(
   },
 );
 
-test("a configuration without resources has no ids", () => {
-  const configuration = { ...readConfiguration("staging"), d1_databases: [], kv_namespaces: [] };
-  expect(idsOf(configuration)).toEqual({ database: undefined, namespace: undefined });
-});
-
 test("the types of the bindings are compared with those of wrangler.toml, not their hash alone", async () => {
   const checkout = new Checkout(onTestFinished);
   checkout.useWrangler();
@@ -45,4 +42,11 @@ test("the types of the bindings are compared with those of wrangler.toml, not th
     code: 1,
     stderr: expect.stringContaining("npm run generate:types"),
   });
+});
+
+test("the types of the client are those that the command writes", () => {
+  const fresh = join(temporaryFolder(onTestFinished), "schema.ts");
+  execFileSync(process.execPath, ["scripts/generate-client-types.ts", fresh]);
+  // npm run check:client compares the first line alone, which names the document.
+  expect(readFileSync("client/src/schema.ts", "utf8")).toBe(readFileSync(fresh, "utf8"));
 });

@@ -47,49 +47,40 @@ describe("a new key gets the original lifetime of the old one", () => {
 });
 
 describe("the old key expires", () => {
-  test.each([undefined, at(START + 90 * DAY)])(
-    "after the overlap, and its record keeps the original end, %s",
-    async (expires) => {
-      const { key, ...record } = await create(...(expires === undefined ? [] : ["--expires", expires]));
-      const successor = await rotate(record, "--overlap", "1h");
-      expect(successor.replaces).toEqual({ id: record.id, expiresAt: at(START + HOUR) });
+  test.each<[expires: string[], endByOverlap: { [overlap: string]: number }, given: string | null | undefined]>([
+    [[], { "1h": HOUR }, null],
+    [["--expires", "90d"], { "1h": HOUR }, at(START + 90 * DAY)],
+    [["--expires", "2h"], { "24h": 2 * HOUR }, undefined],
+    [["--expires", "12h"], { "24h": 12 * HOUR, "1h": HOUR }, at(START + 12 * HOUR)],
+    [[], { "24h": DAY, "25h": DAY, "3h": 3 * HOUR, "30d": 3 * HOUR }, null],
+  ])(
+    "at the earliest of its own end and the ends of all overlaps, %j, %j, and its record keeps %s",
+    async (expires, endByOverlap, given) => {
+      const { key, ...record } = await create(...expires);
+      const replacedBy: string[] = [];
+      let last = record.expiresAt;
+      for (const [overlap, end] of Object.entries(endByOverlap)) {
+        const successor = await rotate(record, "--overlap", overlap);
+        last = at(START + end);
+        expect(successor.replaces).toEqual({ id: record.id, expiresAt: last });
+        replacedBy.push(successor.id);
+      }
       expect(await stored({ key, ...record })).toEqual({
         ...record,
-        expiresAt: at(START + HOUR),
-        givenExpiresAt: expires ?? null,
-        replacedBy: [successor.id],
+        expiresAt: last,
+        ...(given !== undefined && { givenExpiresAt: given }),
+        replacedBy,
       });
+      expect(lifeOf(await rotate(record))).toBe(lifeOf(record));
     },
   );
 
-  test("no later than its own expiry, also when the record has no milliseconds", async () => {
-    const key = await create("--expires", "2h");
-    expect((await rotate(key)).replaces.expiresAt).toBe(at(START + 2 * HOUR));
-    expect(await stored(key)).not.toHaveProperty("givenExpiresAt");
-
+  test("at its own end, also when its record has no milliseconds", async () => {
     const name = await keyRecordName("written by hand");
     const record = { id: "by-hand", name: "x", scopes: [], createdAt: "2026-12-01T00:00:00Z" };
     await local.put(name, { value: JSON.stringify({ ...record, expiresAt: "2027-01-02T00:00:00Z" }) });
     vi.setSystemTime(START + 500);
     expect((await rotate(record)).replaces.expiresAt).toBe("2027-01-02T00:00:00Z");
-  });
-
-  test("at the earliest expiry that any of its rotations set", async () => {
-    const key = await create();
-    expect((await rotate(key, "--overlap", "24h")).replaces.expiresAt).toBe(at(START + 24 * HOUR));
-    after(HOUR);
-    expect((await rotate(key, "--overlap", "24h")).replaces.expiresAt).toBe(at(START + 24 * HOUR));
-    expect((await rotate(key, "--overlap", "2h")).replaces.expiresAt).toBe(at(START + 3 * HOUR));
-    expect((await rotate(key, "--overlap", "30d")).replaces.expiresAt).toBe(at(START + 3 * HOUR));
-    expect(await stored(key)).toMatchObject({ expiresAt: at(START + 3 * HOUR), givenExpiresAt: null });
-  });
-
-  test("at the end of a shorter overlap, after one that exceeded its lifetime", async () => {
-    const key = await create("--expires", "12h");
-    await rotate(key);
-    await rotate(key, "--overlap", "1h");
-    expect(await stored(key)).toMatchObject({ expiresAt: at(START + HOUR), givenExpiresAt: at(START + 12 * HOUR) });
-    expect(lifeOf(await rotate(key))).toBe(12 * HOUR);
   });
 });
 

@@ -115,16 +115,6 @@ describe("show --key-from-stdin", () => {
   });
 });
 
-test.each(["show", "revoke", "rotate"])("%s refuses a key in place of an id, and does not print it", async (name) => {
-  const key = generateKey("local");
-  expect(await runKeys(local, [name, key, "--env", "local"])).toEqual({
-    code: 1,
-    stdout: "",
-    stderr: "That is an API key, not an id. keys show --key-from-stdin reads a key from standard input.\n",
-    opened: [],
-  });
-});
-
 test("list --ending-within lists the valid keys that expire within the time, in order of expiry", async () => {
   const list = (duration: string, ...more: string[]) =>
     runKeys(local, ["list", "--env", "local", "--ending-within", duration, ...more]);

@@ -3,11 +3,10 @@ import { run } from "../../ops/keys/command-line.ts";
 import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "../../src/auth/key-record.ts";
 import { temporaryFolder } from "../built/folder.ts";
+import type { Result } from "./cloudflare/checkout.ts";
+import { runHere } from "./cloudflare/fixture.ts";
 
-export interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
+export interface Outcome extends Result {
   /** The environments whose storage was opened. */
   opened: string[];
 }
@@ -18,9 +17,6 @@ export type Shown = KeyRecord & {
   replaces: { id: string; expiresAt: string };
   earlierSuccessors?: { id: string; status: string }[];
 };
-
-/** Milliseconds. wrangler takes seconds to start on an idle machine, and many times that on a busy one. */
-export const WRANGLER_TIMEOUT = 180_000;
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
@@ -71,19 +67,14 @@ export async function runKeys(
   answer?: string,
   input?: string,
 ): Promise<Outcome> {
-  const outcome: Outcome = { code: 0, stdout: "", stderr: "", opened: [] };
-  outcome.code = await run(
-    args,
-    {
-      print: (text) => void (outcome.stdout += `${text}\n`),
-      say: (text) => void (outcome.stderr += `${text}\n`),
-      read: async () => input ?? expect.unreachable("Standard input was read"),
-      ...(answer !== undefined && { ask: async () => answer }),
-    },
-    async (environment, ...rest) => {
-      outcome.opened.push(environment);
-      return environment === "local" ? { ...local, close: async () => {} } : openNamespace(environment, ...rest);
-    },
-  );
-  return outcome;
+  const opened: string[] = [];
+  const open: typeof openNamespace = async (environment, ...rest) => {
+    opened.push(environment);
+    return environment === "local" ? { ...local, close: async () => {} } : openNamespace(environment, ...rest);
+  };
+  const more = {
+    read: async () => input ?? expect.unreachable("Standard input was read"),
+    ...(answer !== undefined && { ask: async () => answer }),
+  };
+  return { ...(await runHere((all, terminal) => run(all, terminal, open), args, more)), opened };
 }

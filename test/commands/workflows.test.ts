@@ -216,10 +216,5 @@ describe("the report of a night", () => {
     const { steps, needs, if: condition } = jobOf("backup.yml, doctor");
     expect({ needs, condition }).toEqual({ needs: "backup", condition: "always()" });
     expect(steps.at(-1)?.run).toBe("npm run doctor -- --env production");
-    expect(
-      jobOf("nightly.yml, mutants")
-        .steps.flatMap(({ run }) => run ?? [])
-        .slice(1),
-    ).toEqual(['npm run test:mutants -- --random 60 --seed "$GITHUB_RUN_NUMBER" --changed']);
   });
 });

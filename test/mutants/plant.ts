@@ -35,7 +35,7 @@ const RELATED: { [folder: string]: RegExp } = {
 
 /** The tests of the commands in each folder of `ops/`, those first that find most in a second. */
 const COMMANDS: { [folder: string]: string[] } = {
-  "ops/backup": ["restore", "backup-pace", "backup"],
+  "ops/backup": ["backup"],
   "ops/doctor": ["doctor"],
   "ops/keys": ["keys-cli", "keys-show", "every-command", "keys-revocation", "keys-rotation"],
   "ops/preview": ["preview", "every-command"],
