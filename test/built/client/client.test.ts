@@ -210,8 +210,11 @@ test("many ids do not go on with an animal that came already, also after a part 
 test("a response is read whole, also when its pieces cut characters", async () => {
   const name = "é ま 🐕";
   const bytes = new TextEncoder().encode(ANIMAL.replace("Rex", name));
-  const single = () => ReadableStream.from(Array.from(bytes, (byte) => Uint8Array.of(byte)));
-  const { store } = fakeService([() => new Response(single() as BodyInit)]);
+  const start = (body: ReadableStreamDefaultController<Uint8Array>) => {
+    for (const byte of bytes) body.enqueue(Uint8Array.of(byte));
+    body.close();
+  };
+  const { store } = fakeService([() => new Response(new ReadableStream({ start }))]);
   expect((await store.pets.get(1)).animal.name).toBe(name);
 });
 
