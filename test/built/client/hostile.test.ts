@@ -234,6 +234,7 @@ const TIME = "2026-11-22T08:30:00.000Z";
 
 /** Everything with optional fields, with all that the client checks. */
 test.each<[name: string, item: Record<string, unknown>, Request]>([
+  ["an animal", { id: 1, name: "", categoryId: 1, status: "", externalId: "" }, ({ pets }) => pets.update(1, {})],
   ["a category", { ...JSON.parse(CATEGORY), description: "" }, ({ categories }) => categories.update(1, {})],
   ["an order", { ...JSON.parse(ORDER), shipDate: TIME, reference: "" }, ({ orders }) => orders.get(1)],
   ["a key", { id: "key_1", name: "", scopes: [], expiresAt: TIME }, (store) => store.key()],
