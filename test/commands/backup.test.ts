@@ -643,7 +643,7 @@ test("a backup that is killed while others change the store is the truth of its 
   expect(contentsOfBackup(folder)).toEqual(truth);
 });
 
-test("D1 in workerd takes and returns every value", { timeout: 120_000 }, async () => {
+test("D1 in workerd takes and returns every value", async () => {
   const [from, to] = [join(scratch, "from"), join(scratch, "to")];
   const fileOf = (state: string) =>
     globSync(join(state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"))[0] ?? expect.unreachable();
@@ -667,7 +667,7 @@ test("D1 in workerd takes and returns every value", { timeout: 120_000 }, async 
   await Promise.all([database.run(["DELETE FROM events"]), sleep(300).then(() => other.exec("COMMIT"))]);
 });
 
-test("a command that is killed leaves no workerd of its local storage behind", { timeout: 60_000 }, async () => {
+test("a command that is killed leaves no workerd of its local storage behind", async () => {
   const program = join(scratch, "open.mjs");
   writeFileSync(
     program,
