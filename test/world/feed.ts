@@ -137,9 +137,9 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
   );
   if (strange !== -1) yield { message: `State ${strange} leaves events, and no request made it.` };
   for (const exchange of history.exchanges) {
-    const { status, trips, version, refusal, text = "" } = exchange;
+    const { status, trips, version, text = "" } = exchange;
     const trip = trips.at(-1);
-    if (!isFeed(exchange) || version !== PRESENT || refusal !== undefined || trip === undefined) continue;
+    if (!isFeed(exchange) || version !== PRESENT || trip === undefined) continue;
     if (status !== 200 && status !== 410) continue;
     const view = views[trip.after] as View;
     const query = new URLSearchParams(exchange.path.split("?")[1]);

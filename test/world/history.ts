@@ -46,8 +46,6 @@ export interface Exchange {
   text?: string;
   /** Faults of the storage outside of the database. */
   faults: string[];
-  /** The status of a request that every state of the database refuses. */
-  refusal?: number | undefined;
 }
 
 /** Something that happened to the world. */
