@@ -245,6 +245,8 @@ describe("a socket", () => {
     ["stream", "Accept", "text/event-stream"],
   ])("or a stream that nobody reads ends, and its customer has no more in memory: %s", async (_, name, value) => {
     const [token, other] = [await grantToken(key), await grantToken(key, { customer: "bo" })];
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    await listening({ token, query: "type=pet.created" });
     const { cursor } = await listening();
     await add(900, LONG);
     await check();
