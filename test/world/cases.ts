@@ -452,6 +452,7 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     return [{ what: "s until the last event is taken", value: seconds(last - now), most: 31 }, ...spared(stage)];
   },
   "9b flapping, 3 s": (stage) => flapping(stage, 3 * SECOND, 3 * SECOND),
+  "9c flapping, 20 s": (stage) => flapping(stage, 20 * SECOND, 20 * SECOND),
   "9d flapping, 5 s of 25": (stage) => flapping(stage, 5 * SECOND, 20 * SECOND),
   "9e another address during an attempt": (stage) =>
     repaired(stage, (name) => stage.set(name, "url = 'https://new.shop.com/'")),
@@ -464,6 +465,7 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
   "9g another secret during an attempt": (stage) => repaired(stage, (name) => stage.call(name, "rotate")),
   "9h a test during an attempt": (stage) => repaired(stage, (name) => stage.call(name, "sendTest")),
   "9i one animal hangs, a new receiver": (stage) => hanging(stage, 1),
+  "9j three animals hang, a new receiver": (stage) => hanging(stage, 3),
   "9k six animals hang, a new receiver": (stage) => hanging(stage, 6),
   "9l replay of 10,000 beside changes, 2/s": async (stage) => {
     const name = stage.hook();
@@ -481,4 +483,5 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
   "16a ten webhooks, a host that is new and refuses": (stage) => crowd(stage, 10, [SECOND, 404], false),
   "16d one webhook, a host that is new and refuses": (stage) => crowd(stage, 1, [SECOND, 404], false),
   "16b ten webhooks, a host that takes all, 1 s": (stage) => crowd(stage, 10, [SECOND, 204], true),
+  "16c ten webhooks, a host that takes all, 0 ms": (stage) => crowd(stage, 10, [0, 204], true),
 };

@@ -3,14 +3,15 @@ import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { agentsSeeEveryWrite, toldOf } from "./agents.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
 import { deliveriesAreExact } from "./deliveries.ts";
-import { feedIsExact, leavesItsEvents } from "./feed.ts";
+import { copiesAreTrue, feedIsExact, leavesItsEvents } from "./feed.ts";
 import type { Exchange, History } from "./history.ts";
 import { listenersHearTheirs } from "./listeners.ts";
 import { LARGEST_SKEW } from "./service.ts";
-import { answerOf, type Question, questionOf, unavailable } from "./specification.ts";
+import { answerOf, codeOf, type Question, questionOf, unavailable } from "./specification.ts";
 import { type Outcome, PRESENT, SMALL } from "./world.ts";
 
 /** A breach of a guarantee, with the request that shows it. */
@@ -68,7 +69,7 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   function* readsOf(state: number): Generator<Finding> {
     for (const exchange of reads.get(state) ?? []) {
       const question = questionFor(exchange);
-      if (question === undefined) continue;
+      if (question === undefined || exchange.refusal !== undefined) continue;
       yield* compare(exchange, question(model, 0, endOfSearch(exchange)), `at state ${state}`);
       yield* pageIsFull(exchange, feed[state]?.waiting);
     }
@@ -100,7 +101,7 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
       } else if (isOfWebhooks(exchange)) {
         if (event.after !== event.before && feed[event.after]?.added.length !== 0)
           yield { exchange, message: "A webhook leaves an event." };
-      } else if (question === undefined) {
+      } else if (question === undefined || exchange.refusal !== undefined) {
         yield { exchange, message: "A request that cannot succeed reached the database." };
       } else {
         answers.set(exchange, question(model, event.at));
@@ -179,7 +180,8 @@ function stateRead(exchange: Exchange): number | undefined {
   return bookmark === undefined || bookmark === exchange.headers["x-d1-bookmark"] ? undefined : stateOf(bookmark);
 }
 
-function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
+function* compare(exchange: Exchange, answered: ReturnType<Question>, when: string): Generator<Finding> {
+  const expected = exchange.isTool ? toldOf(answered) : answered;
   if (exchange.version !== PRESENT) {
     // It may have fewer headers. What it says has to be true.
     const { status, body } = answerOf(exchange);
@@ -249,7 +251,7 @@ function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
     const bookmark = bookmarkIn(exchange);
     // An object that does not answer is a failure of storage, which has no bookmark.
     const isFailed = last?.failure !== undefined || exchange.faults.includes("object");
-    if (exchange.status === undefined || last?.instance === undefined || isFailed) continue;
+    if (exchange.isTool || exchange.status === undefined || last?.instance === undefined || isFailed) continue;
     const sent = exchange.headers["x-d1-bookmark"] ?? "";
     const reached = bookmarkOf(last.after);
     const isMadeUp = bookmark === sent && sent > reached && isRead(exchange);
@@ -365,13 +367,13 @@ function* keysAreChecked({ history, operators, secrets }: Outcome): Generator<Fi
   const secretsIn = (from: number, to: number) =>
     secrets.filter(({ since }, index) => since <= to && (secrets[index + 1]?.since ?? Infinity) >= from);
   for (const exchange of history.exchanges) {
-    const { apiKey, token, sentAt, status, respondedAt = 0 } = exchange;
+    const { apiKey, token, sentAt, status, respondedAt = 0, refusal } = exchange;
     const { createdAt, revokedAt = Infinity, ...key } = keys.get(apiKey) ?? expectKey(apiKey);
     const expiresAt = Math.min(key.expiresAt ?? Infinity, token?.expiresAt ?? Infinity);
     const met = secretsIn(sentAt, respondedAt);
     const isSigned = token === undefined || met.every(({ secret }) => secret === token.secret);
     const isForged = token !== undefined && !met.some(({ secret }) => secret === token.secret);
-    if (status === undefined) continue;
+    if (status === undefined || refusal === 401) continue;
     const isRefused = status === 401;
     const isGone = sentAt > expiresAt + LARGEST_SKEW || sentAt > revokedAt + REVOCATION || isForged;
     if (isGone && !isRefused && status !== 503) {
@@ -443,7 +445,7 @@ function* keysAreRemembered({ history }: Outcome): Generator<Finding> {
 /** A response is a failure of the service only after a failure of what it uses. */
 function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
-    const { status, trips, faults, text = "" } = exchange;
+    const { status, refusal, trips, faults, text = "" } = exchange;
     if (status === undefined) continue;
     const failed = trips.at(-1)?.failure !== undefined || faults.some((fault) => fault !== "limit");
     if (status === 500) yield { exchange, message: "The service has a bug." };
@@ -451,8 +453,12 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
     if (status === 503 && lacksMigration(trips.at(-1)?.failure) && exchange.version === PRESENT)
       yield { exchange, message: "The client meets a replica that lacks a migration." };
     if (status === 429 && !faults.includes("limit")) yield { exchange, message: "No limit is reached." };
-    // A program may send a batch with one external id twice, which is a 400.
-    const needsNone = [400, 401, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
+    const isEarlier = [401, 429, 503].includes(status);
+    if (refusal !== undefined && status !== refusal && !isEarlier && exchange.version === PRESENT) {
+      yield { exchange, message: `The response is ${status} ${codeOf(text)} instead of ${refusal}.` };
+    }
+    const needsNone =
+      [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
     // The object of a live feed has a way of its own.
     const isKey = /^\/v1\/(?:key|events\/live)/.test(exchange.path);
     if (exchange.path === "/v1/key" && status === 200 && !text.startsWith(`{"id":"${exchange.apiKey}",`))
@@ -477,6 +483,8 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
     for (const exchange of pages) {
       if (exchange.receivedAt === undefined) continue;
       const cursor = /cursor=([^&]*)/.exec(exchange.path)?.[1] ?? "";
+      // A follower of the feed may walk again in the same session.
+      if (cursor === "") ids.clear();
       for (const [, id = ""] of (exchange.text ?? "").matchAll(/\{"id":(\d+)/g)) {
         const other = ids.get(id);
         // A program that goes on after its crash walks again.
@@ -497,8 +505,8 @@ function responsesFit(document: OpenAPIObject): Checker {
   const { differencesOf } = comparison;
   return function* fit({ history }) {
     for (const exchange of history.exchanges) {
-      const { method, path, status, responseHeaders: headers, text = "" } = exchange;
-      if (status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
+      const { method, path, status, responseHeaders: headers, text = "", isTool } = exchange;
+      if (isTool || status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
       const [pathname = ""] = path.split("?");
       // Responses that differ in digits only fit alike.
       const names = [...headers].map(
@@ -540,7 +548,9 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   failuresHaveCauses,
   walksSeeEverything,
   feedIsExact,
+  copiesAreTrue,
   listenersHearTheirs,
+  agentsSeeEveryWrite,
   deliveriesAreExact,
   responsesFit: responsesFit(document),
   invariantsHold,

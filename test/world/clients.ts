@@ -23,7 +23,7 @@ export interface Surroundings {
 }
 
 /** What the sender of a request decides. */
-export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "session" | "call">;
+export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session" | "call" | "isTool">;
 
 /** Sends the requests of the world: those of sessions of the official client, and those on their own. */
 export class Clients {
@@ -52,7 +52,7 @@ export class Clients {
   ): Promise<Response> {
     const { clock, history, service, random, beside } = this.#world;
     // An earlier version refuses a parameter that it does not know, and ignores a field.
-    const path = beside !== undefined ? asReleased(sent, beside).path : sent.path;
+    const path = beside !== undefined && sent.refusal === undefined ? asReleased(sent, beside).path : sent.path;
     const request = { ...sent, path };
     const nth = (this.#sent.get(step) ?? 0) + 1;
     this.#sent.set(step, nth);

@@ -1,5 +1,6 @@
 import { type Place, decodeEventCursor } from "../../src/feed/place.ts";
 import { RULES } from "../../src/pets/fold.ts";
+import { writeCategory, writeOrder, writePet } from "../model/model.ts";
 import type { Finding } from "./checkers.ts";
 import type { Exchange, Trip } from "./history.ts";
 import type { Instance } from "./sqlite.ts";
@@ -50,8 +51,26 @@ export function readFeed(primary: Instance, at: number, before: Feed | undefined
   };
 }
 
-/** The kind of resource that an event is about. */
-export const kindOf = (type: string) => type.slice(0, type.indexOf("."));
+/** What a follower of the feed stored in one transaction. */
+export interface Stored {
+  follower: string;
+  /** Its cursor before and after. */
+  from: string;
+  to: string;
+  /** The ids of the events between both. */
+  events: string[];
+  /** The states that the lists of its first copy have seen, from the first to the last. */
+  copied: { from: number; to: number };
+  /** Its resources, and the types of their events. */
+  kinds: readonly Kind[];
+  copy: Copy;
+}
+
+/** Resources by their kind and id, as their version and their text. */
+export type Copy = ReadonlyMap<string, { version: number; text: string }>;
+
+export type Kind = "pet" | "category" | "order";
+export const kindOf = (type: string) => type.slice(0, type.indexOf(".")) as Kind;
 
 // Promise: deletions-are-last, feed-and-changes-agree, feed-is-in-order
 /** A transaction leaves exactly the events of its change, in their order. */
@@ -89,6 +108,8 @@ export const rowsAfter = ({ rows }: View, id: number, last: number): Row[] => {
 
 export const has = (view: View, { id, text }: Place): boolean =>
   Number(id) >= view.oldest && Number(id) <= view.newest && rowOf(view, Number(id))?.place === text;
+
+const endOf = (view: View) => rowOf(view, view.newest);
 
 /** The noted state that each restore returned to, by the state of the restore. */
 function restoresOf({ history }: Outcome): Map<number, number> {
@@ -137,9 +158,9 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
   );
   if (strange !== -1) yield { message: `State ${strange} leaves events, and no request made it.` };
   for (const exchange of history.exchanges) {
-    const { status, trips, version, text = "" } = exchange;
+    const { status, trips, version, refusal, text = "" } = exchange;
     const trip = trips.at(-1);
-    if (!isFeed(exchange) || version !== PRESENT || trip === undefined) continue;
+    if (!isFeed(exchange) || version !== PRESENT || refusal !== undefined || trip === undefined) continue;
     if (status !== 200 && status !== 410) continue;
     const view = views[trip.after] as View;
     const query = new URLSearchParams(exchange.path.split("?")[1]);
@@ -207,4 +228,87 @@ function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding>
     );
     if (young !== undefined) yield { message: `State ${state} loses the event ${young.place} of ${young.createdAt}.` };
   }
+}
+
+/**
+ * A follower of the feed gets every event between its places, once and in order. Its copy equals the resources as of the place of its
+ * cursor, as soon as that is after its lists. When nothing happens any more, it equals the database.
+ */
+export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
+  const { feed, history, followers } = outcome;
+  // The version before the feed leaves no events.
+  if (history.exchanges.some(({ version }) => version !== "" && version !== PRESENT)) return;
+  const views = viewsOf(outcome);
+  const restores = restoresOf(outcome);
+  const noted = new Set(restores.values());
+  const all = history.events.flatMap((event) => (event.kind === "occurrence" && event.stored) || []);
+  const left = Map.groupBy(all, ({ to }) => decodeEventCursor(to)?.text ?? to);
+  const finding = ({ follower, to }: Stored, message: string) => ({
+    exchange: history.exchanges.findLast(({ text }) => text?.includes(to)),
+    message: `${follower}, at ${to}: ${message}`,
+  });
+  /** Whether no restore was between the lists of a copy (docs/guarantees.md, "Not guaranteed"). */
+  const isOfOneHistory = ({ from, to }: Stored["copied"]) =>
+    ![...restores.keys()].some((restore) => restore > from && restore <= to);
+  /** The resources after each event, and at the states that operators noted. */
+  let contents = new Map<string, { version: number; text: string }>();
+  const notes = new Map<number, typeof contents>();
+  for (const [state, { added, isAnew }] of feed.entries()) {
+    const restored = restores.get(state);
+    if (restored !== undefined) contents = new Map(notes.get(restored));
+    if (restored === undefined || isAnew) {
+      for (const { id, place, type, version, data } of added) {
+        const name = `${kindOf(type)} ${/^\{"id":(\d+)/.exec(data)?.[1]}`;
+        if (type.endsWith(".deleted")) contents.delete(name);
+        else if (type !== "feed.started") contents.set(name, { version, text: data });
+        const view = views[state] as View;
+        for (const stored of left.get(place) ?? []) {
+          const { from, events, copied, kinds, copy } = stored;
+          const start = decodeEventCursor(from);
+          const first = start === undefined ? id : Number(start.id);
+          if (start !== undefined && rowOf(view, first)?.place !== start.text) {
+            yield finding(stored, "It went on from another history.");
+          }
+          const expected = rowsAfter(view, first, id).filter((row) => kinds.includes(kindOf(row.type)));
+          if (expected.map((row) => `evt_${row.place}`).join() !== events.join()) {
+            yield finding(stored, `It got ${events.join()} instead of ${expected.map((row) => row.place).join()}.`);
+          }
+          const copiedView = views[copied.to];
+          if (copiedView === undefined) yield finding(stored, "The lists of its copy had no bookmark.");
+          const end = copiedView && endOf(copiedView);
+          const isWhole = isOfOneHistory(copied) && end !== undefined && end.id <= id && rowOf(view, end.id) === end;
+          const difference = isWhole ? differenceOf(copy, contents, kinds) : undefined;
+          if (difference !== undefined) yield finding(stored, difference);
+        }
+        left.delete(place);
+      }
+    }
+    if (noted.has(state)) notes.set(state, new Map(contents));
+  }
+  for (const [stored] of left.values()) if (stored) yield finding(stored, "The feed never had the place.");
+  const database = new Map(
+    [
+      ...(outcome.database["pets"] ?? []).map((row) => ["pet", row, writePet(row as never)] as const),
+      ...(outcome.database["categories"] ?? []).map((row) => ["category", row, writeCategory(row as never)] as const),
+      ...(outcome.database["orders"] ?? []).map((row) => ["order", row, writeOrder(row as never)] as const),
+    ].map(([kind, row, text]) => [`${kind} ${String(row["id"])}`, { version: Number(row["version"]), text }]),
+  );
+  const { newest = 0 } = feed.at(-1) ?? {};
+  for (const { name, kinds, copy, copied, place } of followers) {
+    if (place !== newest) yield { message: `${name} does not reach the end.` };
+    const difference = isOfOneHistory(copied) ? differenceOf(copy, database, kinds) : undefined;
+    if (difference !== undefined) yield { message: `${name}, after quiet: ${difference}` };
+  }
+}
+
+/** The first resource of some kinds that differs. */
+function differenceOf(copy: Copy, contents: Copy, kinds: readonly Kind[]): string | undefined {
+  for (const name of new Set([...copy.keys(), ...contents.keys()])) {
+    const [has, wants] = [copy.get(name), contents.get(name)];
+    if (!kinds.some((kind) => name.startsWith(kind))) continue;
+    if (has?.version !== wants?.version || has?.text !== wants?.text) {
+      return `The copy has ${name} as ${has?.version} ${has?.text}, and it is ${wants?.version} ${wants?.text}.`;
+    }
+  }
+  return undefined;
 }

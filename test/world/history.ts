@@ -1,3 +1,4 @@
+import type { Stored } from "./feed.ts";
 import type { Heard } from "./listeners.ts";
 import type { Token } from "./operators.ts";
 
@@ -28,6 +29,8 @@ export interface Exchange {
   version: string;
   /** Whether a search may end its page early. */
   hasSmallBounds?: boolean;
+  /** Whether an agent sends it, as the call of a tool. Its response is then what the result tells of that of the plain request. */
+  isTool?: boolean | undefined;
   /** The API key, as operators name it. */
   apiKey: string;
   /** That the request carried in its place. */
@@ -46,6 +49,8 @@ export interface Exchange {
   text?: string;
   /** Faults of the storage outside of the database. */
   faults: string[];
+  /** The status of a request that every state of the database refuses. */
+  refusal?: number | undefined;
 }
 
 /** Something that happened to the world. */
@@ -67,6 +72,8 @@ export interface Occurrence {
   bookmark?: string;
   /** Keys that the hourly job removed, with the ages that they had in seconds. */
   forgotten?: { apiKeyId: string; key: string; age: number }[];
+  /** What a follower of the feed stored. */
+  stored?: Stored;
   /** What a listener heard. */
   heard?: Heard;
 }
@@ -133,7 +140,7 @@ function lineOf(event: Event): string {
     const by = [exchange.session, exchange.apiKey, exchange.token?.customer, exchange.isolate]
       .filter((part) => part !== undefined)
       .join(" ");
-    return `#${id} ${method} ${path} ${sent} ${body ?? ""} (${by})`;
+    return `#${id} ${exchange.isTool ? "as a tool, " : ""}${method} ${path} ${sent} ${body ?? ""} (${by})`;
   }
   if (event.kind === "trip") {
     const { instance, before, after, failure } = event;

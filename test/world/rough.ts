@@ -15,10 +15,14 @@ export interface Rough {
   path: string;
   headers: { [name: string]: string };
   body?: string;
+  /** The status of a request that every state of the database refuses. */
+  refusal?: number;
 }
 
 const STATUSES = ["available", "pending", "sold"];
 const RESOURCES = ["pets", "categories", "store/orders"] as const;
+/** A cursor of the other order. */
+const ASCENDING = encodeCursor({ after: "1" as Int64, sort: "id" });
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 const KINDS: { [name: string]: { weight: number; make: (random: Random, known: Known, state: number) => Rough } } = {
@@ -102,7 +106,7 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
     },
   },
   "follow the feed from places that nobody may have": {
-    weight: 12,
+    weight: 4,
     make(random, known, state) {
       const remembered = cursorOf(random, known);
       const id = random.chance(0.8) ? random.between(0, state + 5) : random.pick([2 ** 31, -1]);
@@ -124,17 +128,43 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
     weight: 5,
     make(random, known) {
       const ids = Array.from({ length: random.between(1, 4) }, () => known.id(random, "pets"));
-      const body = [...new Set(ids)].map((id) => ({
+      const isUnique = new Set(ids).size === ids.length;
+      const body = ids.map((id) => ({
         id,
         ...(random.chance(0.4) && { version: known.version(random, "pets", id) }),
         ...(random.chance(0.3) ? { name: nameOf(random) } : { status: random.pick(STATUSES) }),
       }));
+      const tags = random.chance(0.05) ? { "If-Match": "*" } : {};
       return {
         method: "PATCH",
         path: "/v1/pets/batch",
-        headers: { ...JSON_TYPE, ...keyOf(random) },
+        headers: { ...JSON_TYPE, ...keyOf(random), ...tags },
         body: JSON.stringify(body),
+        ...((!isUnique || "If-Match" in tags) && { refusal: 400 }),
       };
+    },
+  },
+  nonsense: {
+    weight: 3,
+    make(random) {
+      const post = { method: "POST", path: "/v1/pets", headers: JSON_TYPE };
+      return random.pick<Rough>([
+        { ...post, body: '{"name":', refusal: 400 },
+        { ...post, body: '{"name":"","categoryId":1}', refusal: 400 },
+        { ...post, body: `"${"x".repeat(70_000)}"`, refusal: 413 },
+        { ...post, body: "{}", headers: { "Content-Type": "text/plain" }, refusal: 415 },
+        { ...post, method: "PUT", body: "{}", refusal: 405 },
+        { method: "GET", path: "/v1/pets?limit=0", headers: {}, refusal: 400 },
+        { method: "GET", path: `/v1/pets?sort=-id&cursor=${ASCENDING}`, headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/store/orders?petId=1&reference=a", headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/pets/01", headers: {}, refusal: 404 },
+        { method: "GET", path: `/v1/events?cursor=${"0".repeat(32)}`, headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/events?type=pet.sold", headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/pets", headers: { "x-d1-bookmark": "newest" }, refusal: 400 },
+        { method: "DELETE", path: "/v1/pets/1", headers: { "If-Match": "1" }, refusal: 400 },
+        { method: "GET", path: "/v1/pets", headers: { Authorization: "Bearer wrong" }, refusal: 401 },
+        { method: "GET", path: "/v1/nothing", headers: {}, refusal: 404 },
+      ]);
     },
   },
 };

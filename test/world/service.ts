@@ -1,3 +1,5 @@
+import tools from "../../public/tools.json" with { type: "json" };
+import { callFor, plainOf } from "./agents.ts";
 import type { Clock } from "./clock.ts";
 import { d1Of, type Path } from "./d1.ts";
 import type { Database } from "./database.ts";
@@ -225,11 +227,14 @@ export class Service {
     if (faults.meets(random, "isolate killed")) {
       clock.after(random.delay(0, WAY.most), () => this.#end(isolate));
     }
-    const request = new Request(`https://petstore.example${path}`, { method, headers, body });
-    const response = await isolate.worker.default.fetch(request, this.#bindings(isolate, exchange, random), {
+    const request = exchange.isTool
+      ? callFor(exchange)
+      : new Request(`https://petstore.example${path}`, { method, headers, body });
+    const answer = await isolate.worker.default.fetch(request, this.#bindings(isolate, exchange, random), {
       waitUntil: () => {},
     });
-    const text = await response.text();
+    const whole = await answer.text();
+    const [response, text] = exchange.isTool ? plainOf(exchange, answer, whole) : [answer, whole];
     if (!isolate.isAlive) return;
     isolate.running.delete(lose);
     exchange.respondedAt = clock.now;
@@ -332,6 +337,10 @@ export class Service {
       }),
       ...this.#objectsFor(path, random, () => exchange.faults.push("object")),
       API_KEYS: this.keysOf(isolate, path, random, () => exchange.faults.push("KV")),
+      ASSETS: {
+        // The only one that a call reads.
+        fetch: () => call(faults.meets(random, "key store fails"), "assets", () => Response.json(tools)),
+      },
       RATE_LIMITER: limiter,
       CUSTOMER_RATE_LIMITER: limiter,
       TOKEN_RATE_LIMITER: limiter,

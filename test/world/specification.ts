@@ -83,17 +83,20 @@ export function asReleased<Request extends Pick<Exchange, "method" | "path" | "b
 /**
  * What a request asks of the model, or undefined when another checker judges its operation.
  *
- * @throws Error for a request of no operation.
+ * @throws Error for a request of no operation, unless every state refuses it.
  */
 export function questionOf(exchange: Exchange): Question | undefined {
   const { version } = exchange;
   const isPresent = version === PRESENT;
   const known = isPresent ? undefined : releasedAt(version).schemas["Animal"]?.properties;
-  const { method, path, headers, body, apiKey, token } = isPresent ? exchange : asReleased(exchange, version);
+  const { method, path, headers, body, apiKey, token, refusal } = isPresent ? exchange : asReleased(exchange, version);
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
   const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
-  if (operationId === undefined) throw new Error(`${method} ${path} is no operation of the document`);
+  if (operationId === undefined) {
+    if (refusal !== undefined) return undefined;
+    throw new Error(`${method} ${path} is no operation of the document`);
+  }
   const { world } = ROWS[operationId];
   if (typeof world === "string" || world.answer === "judged elsewhere") return undefined;
   const { answer } = world;

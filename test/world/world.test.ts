@@ -162,6 +162,14 @@ test("a session that does not repeat a read whose replica lacks a migration is f
 });
 
 test.each([
+  ["a call that loses its key", "mcp/call.ts", 'headers["Idempotency-Key"] = key;', ";", "oneAfterAnother"],
+  [
+    "a call that reads from a replica",
+    "mcp/endpoint.ts",
+    'READS: "primary"',
+    'READS: "nearest"',
+    "agentsSeeEveryWrite",
+  ],
   [
     "a search that takes a word of the index",
     "pets/search.ts",

@@ -6,6 +6,7 @@ import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
 import { pets } from "../../src/pets/table.ts";
 import type { Delivery, WebhookState } from "../../src/webhooks/engine/view.ts";
+import { Agents } from "./agents.ts";
 import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
@@ -16,6 +17,7 @@ import { Database } from "./database.ts";
 import type { Webhooks } from "./attempts.ts";
 import { FAULTS, Faults, WORST_OF_OBJECTS } from "./faults.ts";
 import { type Feed, readFeed } from "./feed.ts";
+import { type FollowerCopy, Followers } from "./followers.ts";
 import { History } from "./history.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { Namespace } from "./kv.ts";
@@ -103,6 +105,8 @@ export interface Outcome {
   /** The feed after each transaction, and for how many days its events are kept. */
   feed: Feed[];
   days: number;
+  /** The followers that had a copy, after a while without faults and changes. */
+  followers: FollowerCopy[];
   /** The listeners that listened in that time. */
   listeners: readonly ListenerEnd[];
   webhooks: Webhooks;
@@ -124,6 +128,7 @@ const HAPPENINGS = {
   "a journey": 20,
   "a program goes on after its crash": 60,
   "a key that ends": 8,
+  "a follower goes on": 45,
   "a listener goes on": 150,
   overload: 2,
   "slow for a while": 4,
@@ -137,6 +142,7 @@ const HAPPENINGS = {
   "a receiver changes": 30,
   "a release": 3,
   "a customer calls": 250,
+  "an agent calls": 250,
   "a secret is replaced": 3,
 };
 
@@ -180,6 +186,8 @@ class World {
   readonly #clients: Clients;
   readonly #shops: Shops;
   readonly #customers: Customers;
+  readonly #agents: Agents;
+  readonly #followers: Followers;
   readonly #webhooks: Parts;
   readonly #listeners: Listeners;
   readonly #backups: Backups;
@@ -229,6 +237,8 @@ class World {
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#customers = new Customers(clients, clock, this.#keys);
+    this.#agents = new Agents(clients, clock, this.#keys);
+    this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#webhooks = this.#createWebhooks(code, manager);
     const { objects } = this.#webhooks;
     this.#listeners = new Listeners({ clients, clock, history, service, objects, keys: this.#keys, narrow });
@@ -298,9 +308,10 @@ class World {
     this.#begin();
     this.#keepJob(1);
     await this.#clock.run();
-    // Quiet, until every replica has everything. Then the listeners go on to the end.
+    // Quiet, until every replica has everything. Then the followers go on to the end.
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
+    this.#followers.catchUp(QUIET, this.#random);
     // Beside a version without the live feed, some may hear nothing to the end.
     if (!this.#isMixed) this.#listeners.catchUp(QUIET, this.#random("listeners"));
     const webhooks = await this.#endWebhooks(this.#webhooks);
@@ -316,6 +327,7 @@ class World {
       database,
       feed: this.#feed,
       days: Number(this.#variables.EVENT_DAYS),
+      followers: this.#followers.copies,
       listeners: this.#listeners.ends,
       webhooks,
       breaches: this.#breaches,
@@ -373,6 +385,8 @@ class World {
         return shops.goOn(shop, random);
       case "a key that ends":
         return this.#useKeyThatEnds(random);
+      case "a follower goes on":
+        return this.#followers.goOn(random);
       case "a listener goes on":
         return this.#listeners.goOn(random, this.#operators.keys.at(-1));
       case "overload":
@@ -406,6 +420,10 @@ class World {
         return this.#webhooks.objects.crash();
       case "a customer calls":
         if (!this.#isMixed) this.#customers.call(random, service.secret, this.#operators.keys.at(-1));
+        return;
+      case "an agent calls":
+        // The version before may have no tools.
+        if (!this.#isMixed) void this.#agents.call(random);
         return;
       case "a secret is replaced":
         return this.#replaceSecret(random);
