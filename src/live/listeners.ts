@@ -10,8 +10,8 @@ import { FULL, TOO_MANY } from "./refusals.ts";
  * in memory: nothing tells how much was read long ago.
  */
 export const LIMITS = {
-  key: { listeners: 1_000, bytes: 16 * 2 ** 20 },
-  customer: { listeners: 20, bytes: 512 * 2 ** 10 },
+  key: { listeners: 1_000, bytes: 48 * 2 ** 20 },
+  customer: { listeners: 20, bytes: 2 * 2 ** 20 },
   hub: { listeners: 2_000, bytes: 128 * 2 ** 20 },
 };
 /** Times the bytes of a key or a customer: all of its listeners have to come back, and none may come. */

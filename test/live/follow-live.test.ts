@@ -220,6 +220,7 @@ describe("a socket", () => {
   });
 
   test("of a customer comes back sooner, and gets what it missed in parts", async () => {
+    LIMITS.customer = { listeners: 20, bytes: 2 ** 19 };
     const token = await grantToken(key);
     const [all, first] = [await listening(), await listening({ token })];
     await add(900, LONG);
