@@ -114,7 +114,11 @@ export class Hub {
       // It may have read on elsewhere. A look that runs already may not see that. The next one does.
       if (place > this.#place) await this.#looks.now();
       if (place > this.#place) await this.#looks.now();
-      if (this.#memory.since(place) === undefined) await this.#memory.recall(this.#feed);
+      if (this.#memory.since(place) === undefined) {
+        // After a restore, the look that runs begins another memory.
+        await this.#looks.now();
+        await this.#memory.recall(this.#feed);
+      }
     }
     // No `await` from here to the end: the listener has to be at the place of the hub.
     const items = place === null ? [] : this.#memory.since(place);
