@@ -24,7 +24,7 @@ export class WebhookEndpoint extends Endpoint {
   }
 
   #named(name: string): Hub {
-    return (this.#hub ??= new Hub(this.ctx, this.env, name));
+    return (this.#hub ??= Hub.named(this.ctx, this.env, name));
   }
 
   override async alarm(): Promise<void> {

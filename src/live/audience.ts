@@ -12,7 +12,7 @@ export const utf8 = new TextEncoder();
 export interface Audience {
   /** Types, or resources with their dot. */
   types: readonly string[];
-  /** The id of its key, for the limits of listeners. */
+  /** The id of its key, for the limit of listeners. */
   keyId: string;
   /** The SHA-256 of the key, in hexadecimal. */
   keyHash: string;
@@ -41,32 +41,23 @@ export function sees({ types, customer }: Pick<Audience, "types" | "customer">, 
   return customer === null || resource !== "order." || item.customer === customer;
 }
 
-/** A page of `listEvents`, as JSON. */
+/** A page of `listEvents`, as JSON, with its cursor and its length in UTF-8. */
 export interface Page {
+  cursor: string;
   text: string;
-  /** Its length in UTF-8. */
   bytes: number;
-  /** The same as a message of a stream, in UTF-8. Made once for all streams, and only if there is one. */
-  readonly message: Uint8Array;
 }
 
 /**
- * What an audience sees of the events, as pages: none without an event.
+ * The events as pages: none without an event.
  *
  * @param end the place after them, which may be later than that of the last one.
  * @param more what each page but the last says.
  */
-export function pagesOf(
-  all: readonly Item[],
-  audience: Audience,
-  end: string,
-  bookmark: string | undefined,
-  more = false,
-): Page[] {
+export function pagesOf(items: readonly Item[], end: string, bookmark: string | undefined, more = false): Page[] {
   const pages: Page[] = [];
   let [events, bytes, place]: [string[], number, string] = [[], 0, end];
-  for (const item of all) {
-    if (!sees(audience, item)) continue;
+  for (const item of items) {
     const event = item.event ?? "";
     const size = utf8.encode(event).length;
     if (events.length === MAX_LIMIT || (bytes > 0 && bytes + size > PAGE_BYTES)) {
@@ -86,12 +77,5 @@ export function pageOf(events: readonly string[], place: string, bookmark: strin
   const cursor = encodeEventCursor(place);
   const known = bookmark === undefined ? "" : `,"bookmark":"${bookmark}"`;
   const text = `{"events":[${events.join()}],"cursor":"${cursor}","more":${more}${known}}`;
-  let message: Uint8Array | undefined;
-  return {
-    text,
-    bytes: utf8.encode(text).length,
-    get message() {
-      return (message ??= utf8.encode(`id: ${cursor}\ndata: ${text}\n\n`));
-    },
-  };
+  return { cursor, text, bytes: utf8.encode(text).byteLength };
 }

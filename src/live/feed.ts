@@ -1,6 +1,5 @@
 import { Session } from "../db/session.ts";
 import type { Statement } from "../db/statement.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { beginAt, placeAt, selectEnd } from "../feed/place.ts";
 import type { Item } from "./audience.ts";
 import { selectFeed } from "./statements.ts";
@@ -23,13 +22,6 @@ export class Feed {
     const rows = await this.#read(selectFeed({ first: placeAt(place).id, limit: PAGE + 1 }));
     if (!beginAt(rows, placeAt(place))) return undefined;
     return { items: rows.slice(1), more: rows.length > PAGE || rows.at(-1)?.later === 1 };
-  }
-
-  /** Up to so many events before a place and that of the place, after the row of an earlier place. None when the feed does not have it. */
-  async before(place: string, count: number): Promise<Item[]> {
-    const first = Math.max(1, Number(placeAt(place).id) - count);
-    const rows = await this.#read(selectFeed({ first: String(first) as Int64, limit: count + 1 }));
-    return rows.slice(0, rows.findIndex((row) => row.place === place) + 1);
   }
 
   /** The place of its end. */

@@ -14,9 +14,8 @@ import { query } from "../http/query.ts";
 import { jsonText, responseHeaders } from "../http/respond.ts";
 import { handlersOf } from "../operation.ts";
 import { lazy } from "../lazy.ts";
-import { type Audience, utf8 } from "./audience.ts";
+import type { Audience } from "./audience.ts";
 import { asksForSocket, chosenProtocol } from "./handshake.ts";
-import type { Visit } from "./hub.ts";
 import { NO_LIVE_FEED } from "./refusals.ts";
 import { parseLiveObjects } from "./setting.ts";
 import { HUB } from "./table.ts";
@@ -33,17 +32,20 @@ export const followLive = handlersOf("followLive", { withoutDatabase: true })(
     const audience = await audienceOf(c, typesFor(c, type));
     const objects = parseLiveObjects(c.env.LIVE_OBJECTS);
     if (objects === 0) throw new ApiError("not_found", NO_LIVE_FEED);
-    const isStream = c.req.header("Accept")?.includes(EVENT_STREAM);
-    const as = asksForSocket(c) ? "socket" : isStream ? "stream" : "page";
+    const isSocket = asksForSocket(c);
+    const isStream = !isSocket && (c.req.header("Accept")?.includes(EVENT_STREAM) ?? false);
     // Its stream would have no reader.
-    if (as === "stream" && c.req.method === "HEAD") return respond(c, 200, { "Content-Type": EVENT_STREAM });
+    if (isStream && c.req.method === "HEAD") return respond(c, 200, { "Content-Type": EVENT_STREAM });
     const last = c.req.header("Last-Event-ID");
-    const from = last === undefined ? cursor : lastEvent(last);
-    const place = from === undefined || from === LATEST ? null : from.text;
-    const hub = `${HUB}${crc32(utf8.encode(ownerOf(c))) % objects}`;
-    const response = await ask(c.env, hub, { audience, place, as });
-    if (as === "socket") return respond(c, 101, chosenProtocol(c), { webSocket: response.webSocket });
-    if (as === "stream") return respond(c, 200, { "Content-Type": EVENT_STREAM }, response);
+    const place = last === undefined ? cursor : lastEvent(last);
+    const headers = new Headers({ "x-audience": JSON.stringify(audience) });
+    if (place !== undefined && place !== LATEST) headers.set("x-place", place.text);
+    if (isSocket) headers.set("Upgrade", "websocket");
+    if (isStream) headers.set("Accept", EVENT_STREAM);
+    const owner = new TextEncoder().encode(ownerOf(c));
+    const response = await ask(c, `${HUB}${crc32(owner) % objects}`, headers);
+    if (isSocket) return respond(c, 101, chosenProtocol(c), { webSocket: response.webSocket });
+    if (isStream) return respond(c, 200, { "Content-Type": EVENT_STREAM }, response);
     const page = await response.text().catch(objectEnded);
     return jsonText<EventPage & { bookmark?: string }, 200>(c, page, 200);
   },
@@ -73,9 +75,8 @@ async function audienceOf(c: Context<AppEnv>, types: readonly string[]): Promise
 }
 
 /** @throws ApiError what the hub answers, or `service_unavailable` when it does not. */
-async function ask({ WEBHOOKS }: Env, hub: string, visit: Visit): Promise<Response> {
-  const headers = { "x-visit": JSON.stringify(visit), ...(visit.as === "socket" && { Upgrade: "websocket" }) };
-  const response = await WEBHOOKS.getByName(hub).fetch(`https://hub/${hub}`, { headers }).catch(objectEnded);
+async function ask(c: Context<AppEnv>, name: string, headers: Headers): Promise<Response> {
+  const response = await c.env.WEBHOOKS.getByName(name).fetch(`https://hub/${name}`, { headers }).catch(objectEnded);
   if (response.status < 400) return response;
   const { code, message } = await response.json<{ code: ErrorCode; message: string }>().catch(objectEnded);
   throw new ApiError(code, message);

@@ -1,16 +1,19 @@
 import { ApiError, ERRORS, toApiError } from "../errors.ts";
 import { logFailure } from "../log/failure.ts";
-import { type Audience, type Item, pageOf, pagesOf } from "./audience.ts";
+import { type Audience, type Item, type Page, pageOf, pagesOf, sees } from "./audience.ts";
 import { Feed } from "./feed.ts";
 import { POLICY, SocketListener, StreamListener } from "./listener.ts";
 import { Listeners } from "./listeners.ts";
 import { Looks } from "./looks.ts";
-import { Memory } from "./memory.ts";
+import { Memory, REMEMBERED } from "./memory.ts";
 import { TOO_FAR } from "./refusals.ts";
 import { Registration } from "./registration.ts";
+import { State } from "./state.ts";
 
-/** Seconds after the registration for which an isolate may not know the hub. */
-const UNKNOWN_FOR = 12;
+/** Reads to find the place of a listener that comes back, at most. */
+const MAX_READS = 5;
+/** Milliseconds after the registration for which an isolate may not know the hub. */
+const UNKNOWN_FOR = 12_000;
 /** Milliseconds after which a listener that comes has the hub look. */
 const FRESH = 1_000;
 /** Close codes (RFC 6455, section 7.4.1): none was sent, none could be sent, and all is done. */
@@ -20,58 +23,42 @@ const DONE = 1000;
 /** Milliseconds without a ping, after which a socket that has sent one is gone. */
 const SILENT_FOR = 150_000;
 
-/** Who wants to listen. */
-export interface Visit {
-  audience: Audience;
-  /** The place after which it goes on. Null for the present one. */
-  place: string | null;
-  /** One page is all that there is. */
-  as: "socket" | "stream" | "page";
-}
-
-/** What a hub keeps for the time after its hibernation, beside the attachments of its sockets. */
-interface Kept {
-  name: string;
-  /** Up to where it has told its listeners. Empty before the first look. */
-  place: string;
-  /** Not used. Version 1.4.0 needs it after a rollback. */
-  registeredAt: 0;
-}
-const KEPT = "live";
-
 /** Tells its listeners each new event. It reads the feed once for all of them. */
 export class Hub {
   readonly #ctx: DurableObjectState;
   readonly #env: Env;
-  readonly #name: string;
   readonly #listeners = new Listeners();
   readonly #feed: Feed;
   readonly #looks: Looks;
+  readonly #state: State;
   readonly #registration: Registration;
-  #place: string;
   #memory: Memory;
   /** Listeners that are about to be accepted. */
   #joining = 0;
 
   /** The hub that an object is, if it is one. */
   static of(ctx: DurableObjectState, env: Env): Hub | undefined {
-    const kept = ctx.storage.kv.get<Kept>(KEPT);
-    return kept && new Hub(ctx, env, kept.name, kept.place);
+    const state = State.of(ctx);
+    return state && new Hub(ctx, env, state);
   }
 
-  /** @param place up to where its listeners know the feed. */
-  constructor(ctx: DurableObjectState, env: Env, name: string, place = "") {
-    [this.#ctx, this.#env, this.#name, this.#feed] = [ctx, env, name, new Feed(env.DB)];
-    for (const socket of ctx.getWebSockets()) this.#listeners.set(socket, new SocketListener(socket));
+  /** A new one. */
+  static named(ctx: DurableObjectState, env: Env, name: string): Hub {
+    return new Hub(ctx, env, State.named(ctx, name));
+  }
+
+  private constructor(ctx: DurableObjectState, env: Env, state: State) {
+    [this.#ctx, this.#env, this.#feed, this.#state] = [ctx, env, new Feed(env.DB), state];
+    this.#listeners.restore(ctx.getWebSockets());
     // Without listeners, nobody needs what came since.
-    this.#place = this.#isEmpty ? "" : place;
-    this.#memory = new Memory(this.#place);
+    if (this.#listeners.size === 0) state.now = { ...state.now, place: "" };
+    this.#memory = new Memory(state.now.place);
     this.#looks = new Looks(
       () => this.#look(),
       () => !this.#isEmpty,
       (error) => this.#logError(error),
     );
-    this.#registration = new Registration(name, env, ctx, !this.#isEmpty, () => this.#looks.poll(UNKNOWN_FOR));
+    this.#registration = new Registration(state, env, ctx, (at) => this.#looks.poll(at + UNKNOWN_FOR));
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
   }
 
@@ -83,67 +70,97 @@ export class Hub {
   }
 
   get #isEmpty(): boolean {
-    return this.#listeners.areGone && this.#joining === 0;
+    return this.#listeners.size === 0 && this.#joining === 0;
   }
 
   /** Responds to a request of `followLive`. A failure is a status with its code. */
   async connect(request: Request): Promise<Response> {
     this.#joining++;
     try {
-      return await this.#join(JSON.parse(request.headers.get("x-visit") ?? "") as Visit);
+      const audience = JSON.parse(request.headers.get("x-audience") ?? "") as Audience;
+      return await this.#join(request, audience, request.headers.get("x-place"));
     } catch (thrown) {
       const { code, message, cause } = toApiError(thrown);
       if (cause !== undefined) this.#logError(cause);
       return Response.json({ code, message }, { status: ERRORS[code].status });
     } finally {
       this.#joining--;
-      void this.#looks.go();
+      this.#looks.again();
     }
   }
 
-  async #join({ audience, place, as }: Visit): Promise<Response> {
-    const isPage = as === "page";
-    if (!isPage) {
+  async #join(request: Request, audience: Audience, place: string | null): Promise<Response> {
+    const isSocket = request.headers.get("Upgrade") === "websocket";
+    const isStream = request.headers.get("Accept") === "text/event-stream";
+    const stays = isSocket || isStream;
+    if (stays) {
       // Also before it costs a read.
       this.#listeners.refuseMore(audience);
       await this.#registration.begin();
     }
     // Whoever asks once gets what is there now. Whoever stays gets it soon.
-    if (isPage || this.#place === "" || Date.now() - this.#looks.startedAt > FRESH) await this.#looks.now();
-    if (place !== null) {
-      // It may have read on elsewhere. A look that runs already may not see that. The next one does.
-      if (place > this.#place) await this.#looks.now();
-      if (place > this.#place) await this.#looks.now();
-      if (this.#memory.since(place) === undefined) {
-        // After a restore, the look that runs begins another memory.
-        await this.#looks.now();
-        await this.#memory.recall(this.#feed);
+    if (!stays || this.#state.now.place === "" || Date.now() - this.#looks.startedAt > FRESH) await this.#looks.now();
+    for (let tries = 0; tries < 3; tries++) {
+      // No `await` from here to the end of the round: the listener has to be at the place of the hub.
+      const items = place === null ? [] : this.#memory.since(place);
+      if (items !== undefined) {
+        const pages = this.#firstPages(items, audience, !stays);
+        if (!stays) return new Response(pages[0]?.text);
+        this.#listeners.refuseMore(audience);
+        return isSocket ? this.#accept(audience, pages) : this.#stream(audience, pages);
       }
+      if (place !== null && !(await this.#registration.inTurn(() => this.#recall(place)))) break;
     }
-    // No `await` from here to the end: the listener has to be at the place of the hub.
-    const items = place === null ? [] : this.#memory.since(place);
-    if (items === undefined) throw new ApiError("cursor_expired", TOO_FAR);
-    const { bookmark } = this.#feed;
-    const pages = pagesOf(items, audience, this.#place, bookmark, isPage);
-    if (pages.length === 0) pages.push(pageOf([], this.#place, bookmark));
-    if (isPage) return new Response(pages[0]?.text);
-    this.#listeners.refuseMore(audience);
-    if (as === "stream") {
-      const listener = new StreamListener(audience, () => this.#listeners.delete(listener));
-      this.#listeners.begin(listener, listener, pages);
-      return new Response(listener.body);
-    }
+    throw new ApiError("cursor_expired", TOO_FAR);
+  }
+
+  #accept(audience: Audience, pages: readonly Page[]): Response {
     const { 0: client, 1: socket } = new WebSocketPair();
     this.#ctx.acceptWebSocket(socket);
-    this.#listeners.begin(socket, new SocketListener(socket, audience), pages);
+    this.#listeners.begin(socket, SocketListener.accepted(socket, audience), pages);
     return new Response(null, { status: 101, webSocket: client });
+  }
+
+  #stream(audience: Audience, pages: readonly Page[]): Response {
+    const listener = new StreamListener(audience, () => this.#listeners.forget(listener));
+    this.#listeners.begin(listener, listener, pages);
+    return new Response(listener.body, { headers: { "Content-Type": "text/event-stream" } });
+  }
+
+  /**
+   * The pages that bring a listener to the place of the hub. There is always one.
+   *
+   * @param more what each but the last says.
+   */
+  #firstPages(items: readonly Item[], audience: Audience, more: boolean): Page[] {
+    const [{ place }, { bookmark }] = [this.#state.now, this.#feed];
+    const seen = items.filter((item) => sees(audience, item));
+    const pages = pagesOf(seen, place, bookmark, more);
+    return pages.length > 0 ? pages : [pageOf([], place, bookmark)];
+  }
+
+  /** Reads from a place to what the hub remembers, and remembers it too. Returns false when the place is too far, or not in the feed. */
+  async #recall(place: string): Promise<boolean> {
+    const items: Item[] = [];
+    let at = place;
+    for (let reads = 0; ; reads++) {
+      // A read may overtake the hub, and so may what the listener has read elsewhere. A look that runs already may not see it. The next one does.
+      for (let looks = 0; looks < 2 && at > this.#state.now.place; looks++) await this.#looks.now();
+      const rest = this.#memory.since(at);
+      if (rest !== undefined) return this.#memory.beginAt(place, [...items, ...rest]);
+      if (reads === MAX_READS || items.length > REMEMBERED) return false;
+      const read = await this.#feed.after(at);
+      if (read === undefined || read.items.length === 0) return false;
+      items.push(...read.items);
+      at = read.items.at(-1)?.place ?? at;
+    }
   }
 
   /** Reads the feed to its end, and tells the listeners. */
   async #look(): Promise<void> {
-    if (this.#place === "") await this.#begin();
+    if (this.#state.now.place === "") await this.#begin();
     for (let more = true; more;) {
-      const read = await this.#feed.after(this.#place);
+      const read = await this.#feed.after(this.#state.now.place);
       // The history is another one.
       if (read === undefined) {
         await this.#begin();
@@ -161,21 +178,15 @@ export class Hub {
   async #begin(): Promise<void> {
     const place = await this.#feed.end();
     this.#memory = new Memory(place);
-    this.#keep(place);
-  }
-
-  #keep(place: string): void {
-    this.#place = place;
-    const kept: Kept = { name: this.#name, place, registeredAt: 0 };
-    this.#ctx.storage.kv.put(KEPT, kept);
+    this.#state.keep({ place });
   }
 
   #tell(items: readonly Item[]): void {
-    const place = items.at(-1)?.place ?? this.#place;
+    const place = items.at(-1)?.place ?? this.#state.now.place;
     this.#memory.add(items);
     this.#listeners.tell(items, place, this.#feed.bookmark);
     // After the messages, which would wait until it is durable.
-    this.#keep(place);
+    this.#state.keep({ place });
   }
 
   #checkKeys(): Promise<void> {
@@ -188,10 +199,10 @@ export class Hub {
   async alarm(): Promise<void> {
     try {
       const silentSince = Date.now() - SILENT_FOR;
-      for (const [key, listener] of this.#listeners) {
+      for (const key of this.#listeners.keys()) {
         if (key instanceof StreamListener) key.comment();
         else if ((this.#ctx.getWebSocketAutoResponseTimestamp(key)?.getTime() ?? Infinity) < silentSince)
-          this.#listeners.refuse(listener, "request_timeout");
+          this.#listeners.refuse(key, "request_timeout");
       }
       await this.#checkKeys();
       if (this.#isEmpty) await this.#registration.end(() => this.#isEmpty);
@@ -202,18 +213,18 @@ export class Hub {
     } catch (error) {
       this.#logError(error);
     } finally {
-      if (this.#registration.isKnown) await this.#registration.setAlarm();
+      if (this.#state.now.registeredAt > 0) await this.#registration.setAlarm();
     }
   }
 
   message(socket: WebSocket, message: string | ArrayBuffer): void {
     const listener = this.#listeners.get(socket);
-    if (listener instanceof SocketListener && listener.ignore(message)) listener.end(POLICY, "");
+    if (listener instanceof SocketListener && listener.ignore(message)) this.#listeners.end(socket, POLICY);
   }
 
   /** @param code of the client, which waits for an answer until its own limit. */
   closed(socket: WebSocket, code = NONE): void {
-    this.#listeners.delete(socket);
+    this.#listeners.forget(socket);
     try {
       socket.close(code === NONE || code === BROKEN ? DONE : code);
     } catch {
@@ -222,6 +233,6 @@ export class Hub {
   }
 
   #logError(error: unknown): void {
-    logFailure({ hub: this.#name }, error instanceof Error ? (error.cause ?? error) : error);
+    logFailure({ hub: this.#state.now.name }, error instanceof Error ? (error.cause ?? error) : error);
   }
 }

@@ -1,5 +1,12 @@
 import { type Audience, type Page, utf8 } from "./audience.ts";
 
+/**
+ * Bytes that a socket gets before it has to come back, and that wait for the reader of a stream, at most. Nothing tells how much of what a
+ * socket got waits in memory.
+ */
+const MAX_BYTES_OF_KEY = 4 * 2 ** 20;
+/** The same for one of twenty listeners of a customer. */
+const MAX_BYTES_OF_CUSTOMER = 256 * 2 ** 10;
 /** Messages from a client that are ignored, at most. */
 const MAX_IGNORED = 10;
 /** Characters of each, at most. */
@@ -13,58 +20,45 @@ export const CLOSE = 4_000;
 const LEAST_RETRY = 1_000;
 const MOST_RETRY = 5_000;
 
-/** How many listeners have the same key or are the same customer, and the bytes that may wait for them. */
-export interface Held {
-  listeners: number;
-  bytes: number;
-}
-
 /** One that the hub tells. */
-export abstract class Listener {
+export interface Listener {
   readonly audience: Audience;
-  /** The share of what may wait for it after which it has to come back. By chance, so that those who came together do not leave together. */
-  readonly patience = 1 - Math.random() / 2;
-  held: Held = { listeners: 0, bytes: 0 };
-  /** The bytes that `held` has of it. */
-  counted = 0;
-
-  constructor(audience: Audience) {
-    this.audience = audience;
-  }
-
-  /** Whether it is told. What was sent to one that has ended stays in memory until its client has read it, or is gone. */
-  abstract readonly isOpen: boolean;
-  /** Bytes that wait for its client, at most. */
-  abstract readonly waiting: number;
-  abstract send(page: Page): void;
+  /** Whether it has to come back, because too much may wait for it. */
+  readonly isFull: boolean;
+  send(page: Page): void;
   /** Ends it, with a code of a closed socket. Whoever may come back learns the reason of a stream then. */
-  abstract end(code: number, reason: string): void;
+  end(code: number, reason: string): void;
 }
+
+export const maxBytes = ({ customer }: Pick<Audience, "customer">) =>
+  customer === null ? MAX_BYTES_OF_KEY : MAX_BYTES_OF_CUSTOMER;
 
 /** Its audience as JSON, the bytes that it got, and its messages that were ignored: kept at each page, so it is cheap to write. */
 type Attachment = [audience: string, bytes: number, ignored: number];
 
 /** A socket. What it needs survives the hibernation of its hub. */
-export class SocketListener extends Listener {
+export class SocketListener implements Listener {
+  readonly audience: Audience;
   readonly #socket: WebSocket;
-  readonly #attachment: Attachment;
+  #attachment: Attachment;
 
-  /** @param audience of a socket that the hub accepts now. Others are restored. */
-  constructor(socket: WebSocket, audience?: Audience) {
-    const attachment = audience
-      ? ([JSON.stringify(audience), 0, 0] satisfies Attachment)
-      : (socket.deserializeAttachment() as Attachment);
-    super(audience ?? (JSON.parse(attachment[0]) as Audience));
+  private constructor(socket: WebSocket, attachment: Attachment) {
     [this.#socket, this.#attachment] = [socket, attachment];
+    this.audience = JSON.parse(attachment[0]) as Audience;
   }
 
-  get isOpen(): boolean {
-    return this.#socket.readyState === WebSocket.OPEN;
+  /** A socket that the hub accepts now. It begins somewhere in the first half of its bytes, so that those that came together do not end together. */
+  static accepted(socket: WebSocket, audience: Audience): SocketListener {
+    return new SocketListener(socket, [JSON.stringify(audience), (maxBytes(audience) / 2) * Math.random(), 0]);
   }
 
-  /** All that it got: nothing tells how much of it the client has read. */
-  get waiting(): number {
-    return this.#attachment[1];
+  /** One that the hub had before. */
+  static restored(socket: WebSocket): SocketListener {
+    return new SocketListener(socket, socket.deserializeAttachment() as Attachment);
+  }
+
+  get isFull(): boolean {
+    return this.#attachment[1] > maxBytes(this.audience);
   }
 
   send({ text, bytes }: Page): void {
@@ -98,48 +92,45 @@ export class SocketListener extends Listener {
 }
 
 /** An event stream (WHATWG HTML, section 9.2). It ends with its hub. */
-export class StreamListener extends Listener {
+export class StreamListener implements Listener {
+  readonly audience: Audience;
   readonly body: ReadableStream<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  isOpen = true;
 
   /** @param onGone its client has read all of it, or has left. */
   constructor(audience: Audience, onGone: (listener: StreamListener) => void) {
-    super(audience);
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, {
-      highWaterMark: 0,
-      size: (chunk) => chunk.byteLength,
-    });
+    this.audience = audience;
+    const waiting = { highWaterMark: maxBytes(audience), size: (chunk: Uint8Array) => chunk.byteLength };
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, waiting);
     this.body = readable;
     this.#writer = writable.getWriter();
     const gone = () => onGone(this);
     this.#writer.closed.then(gone, gone);
     const retry = LEAST_RETRY + Math.floor(Math.random() * (MOST_RETRY - LEAST_RETRY));
     // Without a blank line, which some libraries take for the end of a message: that would have no data.
-    this.#write(utf8.encode(`retry: ${retry}\n`));
+    this.#write(`retry: ${retry}\n`);
   }
 
-  /** Here, the stream tells. */
-  get waiting(): number {
-    return -(this.#writer.desiredSize ?? 0);
+  /** Here, the stream tells how much waits. */
+  get isFull(): boolean {
+    return (this.#writer.desiredSize ?? 0) <= 0;
   }
 
-  send({ message }: Page): void {
-    this.#write(message);
+  send({ cursor, text }: Page): void {
+    this.#write(`id: ${cursor}\ndata: ${text}\n\n`);
   }
 
   /** Keeps the connection: Node.js ends a body that brings nothing for 300 seconds. */
   comment(): void {
-    this.#write(utf8.encode(":\n"));
+    this.#write(":\n");
   }
 
   end(): void {
-    this.isOpen = false;
     this.#writer.close().catch(() => {});
   }
 
-  #write(chunk: Uint8Array): void {
+  #write(text: string): void {
     // It rejects when the client has left.
-    this.#writer.write(chunk).catch(() => {});
+    this.#writer.write(utf8.encode(text)).catch(() => {});
   }
 }

@@ -1,23 +1,21 @@
-/** Milliseconds from the end of a look to the next one, at least: changes in between become one page. */
-const PAUSE = 100;
-/** The same before the second look after a nudge, which sees every change whose nudge an isolate has left out. */
-const SECOND_PAUSE = 150;
-/** Pauses between two looks while isolates may not know the hub, and after one that failed. */
-const PAUSES = 10;
+/** Milliseconds between the starts of two looks, at least: changes in between become one page. */
+const BETWEEN = 100;
+/** Milliseconds after a nudge until a look that sees every change whose nudge an isolate has left out. */
+const SECOND_LOOK = 150;
+/** Milliseconds until a look after one that failed, and between looks while isolates may not know the hub. */
+const POLL = 1_000;
 
-/** When a hub looks at the feed: one look at a time, soon after a nudge, and only while somebody listens. Counts, because clocks are set back. */
+/** When a hub looks at the feed: one look at a time, soon after a nudge, and only while somebody listens. */
 export class Looks {
   readonly #look: () => Promise<void>;
   readonly #isWanted: () => boolean;
   readonly #onError: (error: unknown) => void;
-  #looking: Promise<void> | undefined;
-  #isAwake = false;
-  /** Looks that nudges ask for. */
-  #soon = 0;
-  /** Pauses in which it looks now and then. */
-  #pauses = 0;
+  #running: Promise<void> | undefined;
   /** When the last one started, in milliseconds since the epoch. */
   startedAt = 0;
+  /** One has to start after this time. */
+  #after = 0;
+  #next: { at: number; timer: ReturnType<typeof setTimeout> } | undefined;
 
   /**
    * @param look reads the feed to its end.
@@ -29,41 +27,55 @@ export class Looks {
 
   /** Looks now, or waits for the look that runs. */
   now(): Promise<void> {
-    if (this.#looking === undefined) {
-      this.startedAt = Date.now();
-      this.#looking = this.#look().finally(() => (this.#looking = undefined));
-    }
-    return this.#looking;
+    return (this.#running ??= this.#start().finally(() => {
+      this.#running = undefined;
+      this.again();
+    }));
+  }
+
+  #start(): Promise<void> {
+    this.startedAt = Date.now();
+    return this.#look();
   }
 
   /** The feed has a new event. */
   nudge(): void {
-    this.#soon = 2;
-    void this.go();
+    const now = Date.now();
+    // Also for a listener that comes before then.
+    this.#after = now + SECOND_LOOK;
+    if (this.#isWanted()) this.#plan(now);
   }
 
-  /** Looks each second, for so many of them. */
-  poll(seconds: number): void {
-    this.#pauses = PAUSES * seconds;
-    void this.go();
+  /** Plans the look that a nudge asked for, now that somebody listens. */
+  again(): void {
+    if (this.#isWanted() && this.#after > this.startedAt) this.#plan(this.#after);
   }
 
-  /** Goes on with what is asked for. Without a listener, it waits for the next one. */
-  async go(): Promise<void> {
-    if (this.#isAwake) return;
-    this.#isAwake = true;
-    while (this.#isWanted() && this.#soon + this.#pauses > 0) {
-      if (this.#soon > 0 || this.#pauses % PAUSES === 0) {
-        if (this.#soon > 0) this.#soon--;
-        await this.now().catch((error: unknown) => {
-          this.#onError(error);
-          this.#pauses = Math.max(this.#pauses, 2 * PAUSES);
-        });
-      }
-      if (this.#pauses > 0) this.#pauses--;
-      const pause = this.#soon === 1 ? SECOND_PAUSE : PAUSE;
-      await new Promise((resolve) => setTimeout(resolve, pause));
+  /** Looks again and again up to a time. Without a listener it waits for the next one. */
+  poll(until: number): void {
+    if (Date.now() >= until) return;
+    setTimeout(() => {
+      if (this.#isWanted()) this.#plan(Date.now());
+      this.poll(until);
+    }, POLL);
+  }
+
+  /** Looks at a time, or earlier. */
+  #plan(time: number): void {
+    const now = Date.now();
+    // Soon, also when the clock was set back.
+    const at = Math.min(Math.max(time, this.startedAt + BETWEEN), now + POLL);
+    if (this.#next !== undefined) {
+      if (this.#next.at <= at) return;
+      clearTimeout(this.#next.timer);
     }
-    this.#isAwake = false;
+    const look = () => {
+      this.#next = undefined;
+      this.now().catch((error: unknown) => {
+        this.#onError(error);
+        this.#plan(Date.now() + POLL);
+      });
+    };
+    this.#next = { at, timer: setTimeout(look, at - now) };
   }
 }

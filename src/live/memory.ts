@@ -1,17 +1,14 @@
 import type { Item } from "./audience.ts";
-import type { Feed } from "./feed.ts";
 
 /** Events, and their characters, that a hub remembers for listeners that come back. */
-const REMEMBERED = 1_000;
+export const REMEMBERED = 1_000;
 const MAX_CHARACTERS = 4 * 2 ** 20;
 
 /** The newest events up to the place of a hub, without a gap, for listeners that come back. */
 export class Memory {
   #items: Item[] = [];
-  #characters = 0;
   /** The place before them: that of the hub, when there are none. */
   #before: string;
-  #recalled: Promise<void> | undefined;
 
   constructor(place: string) {
     this.#before = place;
@@ -26,32 +23,24 @@ export class Memory {
 
   /** Takes in what follows. */
   add(items: readonly Item[]): void {
-    for (const item of items) {
-      this.#items.push(item);
-      this.#characters += item.event?.length ?? 0;
+    this.#items.push(...items);
+    let [over, characters] = [this.#items.length - REMEMBERED, 0];
+    for (let index = this.#items.length - 1; index >= over && index >= 0; index--) {
+      characters += this.#items[index]?.event?.length ?? 0;
+      if (characters > MAX_CHARACTERS) over = index + 1;
     }
-    while (this.#items.length > REMEMBERED || this.#characters > MAX_CHARACTERS) {
-      const { place, event } = this.#items.shift() as Item;
-      this.#before = place;
-      this.#characters -= event?.length ?? 0;
-    }
+    if (over > 0) this.#before = this.#items.splice(0, over).at(-1)?.place ?? this.#before;
   }
 
-  /** Reads what it has not seen because the hub slept, once for all who come back. */
-  recall(feed: Feed): Promise<void> {
-    return (this.#recalled ??= this.#recall(feed).catch((error: unknown) => {
-      this.#recalled = undefined;
-      throw error;
-    }));
-  }
-
-  async #recall(feed: Feed): Promise<void> {
-    const before = this.#before;
-    const [first, ...older] = await feed.before(before, REMEMBERED);
-    // It may have forgotten the place meanwhile, for as many newer ones.
-    if (first === undefined || before !== this.#before) return;
-    const newer = this.#items;
-    [this.#items, this.#characters, this.#before] = [[], 0, first.place];
-    this.add([...older, ...newer]);
+  /**
+   * Begins at an earlier place. Of places that go further and further back, each would have the hub remember more.
+   *
+   * @param items all that follow the place.
+   * @returns whether they are not too many.
+   */
+  beginAt(place: string, items: Item[]): boolean {
+    if (items.length > 2 * REMEMBERED) return false;
+    [this.#items, this.#before] = [items, place];
+    return true;
   }
 }

@@ -1,5 +1,6 @@
 import { Session } from "../db/session.ts";
 import type { Statement } from "../db/statement.ts";
+import type { State } from "./state.ts";
 import { deleteHub, insertHub } from "./statements.ts";
 
 /** Milliseconds between two checks of the listeners. */
@@ -7,48 +8,41 @@ const CHECK = 60_000;
 
 /** The row of a hub, which tells isolates to nudge it, and the alarm that goes with it. Its changes come one after the other. */
 export class Registration {
-  readonly #name: string;
-  readonly #database: D1Database;
+  readonly #state: State;
+  readonly #env: Env;
   readonly #storage: DurableObjectStorage;
-  readonly #onNew: () => void;
-  /** Whether isolates know the row, or will soon. */
-  isKnown: boolean;
+  readonly #onNew: (at: number) => void;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param onNew isolates may not know the row yet. */
-  constructor(
-    name: string,
-    { DB }: Env,
-    { storage }: Pick<DurableObjectState, "storage">,
-    isKnown: boolean,
-    onNew: () => void,
-  ) {
-    [this.#name, this.#database, this.#storage, this.isKnown, this.#onNew] = [name, DB, storage, isKnown, onNew];
+  /** @param onNew isolates may not know the row yet that was inserted at this time, in milliseconds since the epoch. */
+  constructor(state: State, env: Env, { storage }: DurableObjectState, onNew: (at: number) => void) {
+    [this.#state, this.#env, this.#storage, this.#onNew] = [state, env, storage, onNew];
   }
 
   /** A hub is registered for as long as it has listeners, before the first is answered. */
   begin(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (!this.isKnown) await this.renew();
+    return this.inTurn(async () => {
+      if (this.#state.now.registeredAt === 0) await this.renew();
       await this.setAlarm();
     });
   }
 
   /** Inserts the row, unless it is there. A restore of the database may have removed it. */
   async renew(): Promise<void> {
-    const inserted = await this.#write(insertHub({ name: this.#name }));
-    if (this.isKnown && inserted.length === 0) return;
-    this.isKnown = true;
-    this.#onNew();
+    const [[isNew]] = await this.#write(insertHub({ name: this.#state.now.name }));
+    if (isNew === undefined && this.#state.now.registeredAt > 0) return;
+    const registeredAt = Date.now();
+    this.#state.keep({ registeredAt });
+    this.#onNew(registeredAt);
   }
 
   /** @param isOver whether nobody has come meanwhile. */
   end(isOver: () => boolean): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.inTurn(async () => {
       if (!isOver()) return;
       // First: whoever comes meanwhile registers it again.
-      this.isKnown = false;
-      await this.#write(deleteHub({ name: this.#name }));
+      this.#state.keep({ registeredAt: 0 });
+      await this.#write(deleteHub({ name: this.#state.now.name }));
     });
   }
 
@@ -56,12 +50,11 @@ export class Registration {
     if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + CHECK);
   }
 
-  async #write<Row>(statement: Statement<Row>): Promise<Row[]> {
-    const [rows] = await new Session(this.#database, undefined).writeRepeatably<[Row]>([statement]);
-    return rows;
+  #write<Row>(statement: Statement<Row>): Promise<[Row[]]> {
+    return new Session(this.#env.DB, undefined).writeRepeatably([statement]);
   }
 
-  #inTurn(step: () => Promise<void>): Promise<void> {
+  inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(step);
     this.#turn = result.catch(() => {});
     return result;

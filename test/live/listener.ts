@@ -1,17 +1,13 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, vi } from "vitest";
+import { vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { EventPage } from "../../src/feed/event.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { see } from "../support/contract.ts";
 import { ORIGIN } from "../support/client.ts";
-import { key } from "../support/keys.ts";
 
-export const PROTOCOL = "petstore.live.v1";
 const app = createApp();
-/** What was sent to several is read once. */
-const known = new Map<string, EventPage>();
 
 /** Sends a request to the app, without looking at the response: that of a stream does not end. */
 export async function send(path: string, headers: Record<string, string>, bindings: Partial<AppEnv["Bindings"]> = {}) {
@@ -21,17 +17,12 @@ export async function send(path: string, headers: Record<string, string>, bindin
   return response;
 }
 
-/** Waits until nothing fails. */
-export const until = <Result>(look: () => Result) => vi.waitFor(look, { timeout: 10_000, interval: 5 });
-
 /** A socket of a client, with what it has got. */
 export class Listener {
   readonly socket: WebSocket;
   readonly protocol: string | null;
+  readonly pages: (EventPage & { bookmark?: string })[] = [];
   readonly texts: string[] = [];
-  readonly events: EventPage["events"][number][] = [];
-  /** Of the last page. Empty before the first. */
-  cursor = "";
   closed: { code: number; reason: string } | undefined;
 
   constructor(response: Response) {
@@ -39,57 +30,69 @@ export class Listener {
     if (webSocket === null) throw new Error(`No socket, but ${response.status}`);
     this.protocol = response.headers.get("Sec-WebSocket-Protocol");
     this.socket = webSocket;
-    webSocket.addEventListener("message", ({ data }) => this.#take(String(data)));
+    webSocket.addEventListener("message", ({ data }) => {
+      this.texts.push(String(data));
+      if (data !== "pong") this.pages.push(see("followLive", 200, JSON.parse(String(data)) as EventPage));
+    });
     webSocket.addEventListener("close", ({ code, reason }) => {
       this.closed = { code, reason };
     });
     webSocket.accept();
   }
 
-  #take(text: string): void {
-    this.texts.push(text);
-    if (text === "pong") return;
-    const page = known.get(text) ?? see("followLive", 200, JSON.parse(text) as EventPage);
-    known.set(text, page);
-    this.events.push(...page.events);
-    this.cursor = page.cursor;
+  get events() {
+    return this.pages.flatMap(({ events }) => events);
   }
 
-  get bytes(): number {
-    return this.texts.reduce((sum, text) => sum + new TextEncoder().encode(text).length, 0);
+  get cursor(): string {
+    return this.pages.at(-1)?.cursor ?? "";
+  }
+
+  /** Waits for the first page. */
+  async started(): Promise<this> {
+    await vi.waitFor(() => {
+      if (this.pages.length === 0) throw new Error("There is no page");
+    });
+    return this;
   }
 
   /** Waits for the close. Returns its code and its reason. */
   async end() {
-    await until(() => expect(this.closed).toBeDefined());
-    return this.closed;
+    return await vi.waitFor(
+      () => {
+        if (this.closed === undefined) throw new Error("It is open");
+        return this.closed;
+      },
+      { timeout: 5_000 },
+    );
   }
 
   /** Waits for so many events. Returns the types and the ids of their resources. */
   async heard(count: number): Promise<string[]> {
-    await until(() => expect(this.events.length).toBeGreaterThanOrEqual(count));
-    return this.events.map(({ type, data }) => `${type} ${(data as { id: number }).id}`);
+    const heard = () => this.events.map(({ type, data }) => `${type} ${(data as { id: number }).id}`);
+    await vi.waitFor(
+      () => {
+        if (heard().length < count) throw new Error(`There are ${heard().join()}`);
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    return heard();
   }
 }
 
 interface Options {
-  /** The key of the tests, unless given. */
   key?: string;
-  /** Of a page, which offers it beside the protocol instead of a key. */
-  token?: string;
-  /** Instead of these. */
-  protocols?: string;
   query?: string;
+  protocols?: string;
   bindings?: Partial<AppEnv["Bindings"]>;
 }
 
-/** Opens a socket. */
-export async function connect({ token, protocols, query = "", bindings, ...options }: Options = {}): Promise<Listener> {
-  const offer = protocols ?? (token === undefined ? undefined : `${PROTOCOL}, ${token}`);
+/** Opens a socket, with a key in the header or with protocols. */
+export async function connect({ key, query = "", protocols, bindings }: Options): Promise<Listener> {
   const headers = {
     Upgrade: "websocket",
-    ...(offer === undefined || options.key ? { Authorization: `Bearer ${options.key ?? key}` } : {}),
-    ...(offer !== undefined && { "Sec-WebSocket-Protocol": offer }),
+    ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+    ...(protocols !== undefined && { "Sec-WebSocket-Protocol": protocols }),
   };
   return new Listener(await send(`/v1/events/live?${query}`, headers, bindings));
 }
