@@ -150,7 +150,9 @@ export class Hub {
       if (rest !== undefined) return this.#memory.beginAt(place, [...items, ...rest]);
       if (reads === MAX_READS || items.length > REMEMBERED) return false;
       const read = await this.#feed.after(at);
-      if (read === undefined || read.items.length === 0) return false;
+      if (read === undefined) return false;
+      // The feed ends before the place of the hub, so a restore took that back. The next look learns of it.
+      if (read.items.length === 0) await this.#looks.now();
       items.push(...read.items);
       at = read.items.at(-1)?.place ?? at;
     }

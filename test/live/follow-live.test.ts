@@ -424,6 +424,17 @@ describe("a place", () => {
     const late = await listening({ key, query: `cursor=${again.cursor}` });
     expect(await late.end()).toMatchObject({ code: 1012 });
   });
+
+  // Promise: live-restores
+  test("that a restore leaves is good, also for a hub that has not seen the restore", async () => {
+    await left();
+    await evictDurableObject(hub());
+    const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
+    await create("/v1/pets", REX);
+    await listening({ key });
+    await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
+    expect((await listening({ key, query: `cursor=${cursor}` })).cursor).toBe(cursor);
+  });
 });
 
 describe("without a socket", () => {
