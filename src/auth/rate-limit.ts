@@ -58,8 +58,14 @@ export function parseStoredMib(setting: unknown): number | undefined {
   return /^[1-9]\d{0,5}$/.test(String(setting)) ? Number(setting) : undefined;
 }
 
+/** The setting as parsed: an isolate parses it once. */
+let known: { setting: unknown; budget: number } = { setting: undefined, budget: DEFAULT_MIB * MIB };
+
 /** The budget in bytes. A mistake in the setting must not leave the storage without one. */
-const budgetOf = (setting: unknown): number => (parseStoredMib(setting) ?? DEFAULT_MIB) * MIB;
+function budgetOf(setting: unknown): number {
+  if (known.setting !== setting) known = { setting, budget: (parseStoredMib(setting) ?? DEFAULT_MIB) * MIB };
+  return known.budget;
+}
 
 /** What the changes of an owner have stored, less what its budget has filled since. */
 interface Stored {

@@ -6,6 +6,9 @@ export function parseShare(setting: unknown): number | undefined {
   return SHARE.test(String(setting)) ? Number(setting) : undefined;
 }
 
+/** The setting as parsed: an isolate parses it once. */
+let known: { setting: unknown; share: number } = { setting: undefined, share: 1 };
+
 /**
  * The number of requests that a log line represents, or undefined when the line is not written.
  *
@@ -15,6 +18,7 @@ export function parseShare(setting: unknown): number | undefined {
  */
 export function weightOf(status: number, setting: unknown): number | undefined {
   if (status >= 400) return 1;
-  const share = parseShare(setting) ?? 1;
+  if (known.setting !== setting) known = { setting, share: parseShare(setting) ?? 1 };
+  const { share } = known;
   return share === 1 || Math.random() < share ? 1 / share : undefined;
 }
