@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 // Finds another `npm run dev` on the same local storage. Each process creates an empty file in the folder of the storage, named
 // after a loopback port and a random text, and returns that name on the port. The file of a killed process remains, but no other
 // process returns its name, even on the same port.
 
 /** Milliseconds to wait for a response. A process that loads wrangler does not respond at once. */
-const PATIENCE = 5_000;
+const PATIENCE = 10_000;
+/** Seconds to wait for the start of another process. */
+const START_SECONDS = 120;
 
 /** Another `npm run dev`. Its `address` is absent while it starts. */
 export interface Neighbour {
@@ -18,7 +21,8 @@ export interface Neighbour {
 }
 
 /**
- * Announces this process to every later `npm run dev` on the same storage, until it ends.
+ * Announces this process to every later `npm run dev` on the same storage, until it ends. Waits for earlier ones that start: at the same
+ * time, they would lock each other's database and choose the same port.
  *
  * @param state the folder of the storage.
  * @returns the running processes, and a function that sets the address of this one for later ones.
@@ -38,8 +42,9 @@ export async function joinStorage(
   writeFileSync(join(folder, name), "");
   process.once("exit", () => rmSync(join(folder, name), { force: true }));
 
+  const cameAt = (file: string) => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const others = readdirSync(folder).filter((other) => other !== name);
-  const found = await Promise.all(others.map((other) => findNeighbour(folder, other)));
+  const found = await Promise.all(others.map((other) => findNeighbour(folder, other, cameAt(other) < cameAt(name))));
   return {
     neighbours: found.filter((neighbour) => neighbour !== undefined),
     serveAt(address) {
@@ -48,13 +53,18 @@ export async function joinStorage(
   };
 }
 
-async function findNeighbour(folder: string, name: string): Promise<Neighbour | undefined> {
+async function findNeighbour(folder: string, name: string, isAwaited: boolean): Promise<Neighbour | undefined> {
   try {
-    const response = await fetch(`http://127.0.0.1:${Number.parseInt(name)}`, {
-      signal: AbortSignal.timeout(PATIENCE),
-    });
-    const answer = (await response.json()) as Neighbour & { name?: string };
-    if (answer.name === name) return answer;
+    for (let second = 0; ; second += 1) {
+      const response = await fetch(`http://127.0.0.1:${Number.parseInt(name)}`, {
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      const answer = (await response.json()) as Neighbour & { name?: string };
+      if (answer.name !== name) break;
+      if (answer.address !== undefined || !isAwaited || second === START_SECONDS) return answer;
+      if (second === 0) console.log("Another npm run dev starts on the same storage. Waiting for it ...");
+      await setTimeout(1_000);
+    }
   } catch (error) {
     // It may be suspended and resume later.
     if (error instanceof DOMException && error.name === "TimeoutError") return undefined;

@@ -92,10 +92,12 @@ test("applies all migrations, so that wrangler finds none", async () => {
 });
 
 test("names the other process on the same storage, and serves as well", async () => {
-  const second = await start();
-  const { origin } = new URL(first.base);
-  expect(second.output).toContain(`Another npm run dev (${origin}) uses the same storage`);
-  expect(second.base).not.toBe(first.base);
+  const [second, third] = await Promise.all([start(), start()]);
+  const names = ({ output }: DevService, { base }: DevService) =>
+    output.includes(`Another npm run dev (${new URL(base).origin}) uses the same storage`);
+  expect([names(second, first), names(third, first)]).toEqual([true, true]);
+  // Of two that start at once, the later one waits for the earlier one.
+  expect([names(second, third), names(third, second)].toSorted()).toEqual([false, true]);
   const created = await fetch(`${first.base}/pets`, {
     method: "POST",
     headers: { Authorization: `Bearer ${first.key}`, "Content-Type": "application/json" },
@@ -104,9 +106,11 @@ test("names the other process on the same storage, and serves as well", async ()
   expect(created.status).toBe(201);
   expect(await listNames(second)).toContain("Otto the Otter");
 
-  second.process.kill("SIGTERM");
-  expect(await once(second.process, "exit")).toEqual([143, null]);
-  await expect(fetch(second.base)).rejects.toThrow("fetch failed");
+  for (const { process, base } of [second, third]) {
+    process.kill("SIGTERM");
+    expect(await once(process, "exit")).toEqual([143, null]);
+    await expect(fetch(base)).rejects.toThrow("fetch failed");
+  }
   expect(readdirSync(join(state, "dev"))).toHaveLength(1);
 });
 
