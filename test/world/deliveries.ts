@@ -27,8 +27,12 @@ import type { Outcome } from "./world.ts";
 /** Attempts that an event has before it fails, and deliveries that wait at most. */
 const MAX_ATTEMPTS = 10;
 const MAX_PENDING = 1_000;
-/** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored: faults may lose two answers. */
-const SOON = 6 * MINUTE;
+/** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored. */
+const SOON = 4 * MINUTE;
+/** Milliseconds after each lost answer for which the later events of a resource wait. Then their order ends. */
+const HELD = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, HOUR];
+/** Each delay may be longer by this share. */
+const JITTER = 1.1;
 
 // Promise: numbers-of-webhooks, order-of-deliveries, the-ceiling
 /** Every promise of docs/webhooks.md, for each webhook on its own. */
@@ -258,13 +262,16 @@ function* judgeEnd(
   ];
   for (const { place, until, sentAt } of parts) {
     const floor = Math.max(has(place) ? idOf(place) : 0, idOf(start), told);
+    // A replay waits while its receiver is away, and the feed goes on forgetting.
+    const readAt = Math.min(...taken.flatMap(({ end: at = 0, isHeard }) => (isHeard && at >= sentAt ? at : []))) + RUN;
     const missing = present.rows.find(
       (row) =>
         row.id > floor &&
         row.place <= until &&
         types.has(row.type) &&
         (rows.get(row.place)?.at ?? 0) > latest &&
-        (done.get(`evt_${row.place}`) ?? -1) < sentAt,
+        (done.get(`evt_${row.place}`) ?? -1) < sentAt &&
+        (sentAt === 0 || !outcome.feed.some(({ at, oldest }) => at >= sentAt && at <= readAt && oldest > row.id)),
     );
     if (missing !== undefined) yield `evt_${missing.place} was never delivered, after ${place} at ${sentAt}.`;
   }
@@ -273,16 +280,28 @@ function* judgeEnd(
   if (hostOf(url) !== HEALTHY || outcome.history.faults.has("alarm lost")) return;
   // The version before waits longer.
   if (webhooks.isMixed) return;
-  const first = new Map<string, number>();
-  for (const { id, at } of attempts) if (!first.has(id)) first.set(id, at);
+  const first = new Map<string, { at: number; heldUntil: number }>();
+  const losses = new Map<string, number>();
+  const held = new Map<string, number>();
+  for (const attempt of attempts) {
+    const { id, at, isHeard } = attempt;
+    const resource = resourceOf(attempt);
+    const heldUntil = held.get(resource) ?? 0;
+    if (!first.has(id)) first.set(id, { at, heldUntil });
+    if (isHeard === true) continue;
+    const times = losses.get(id) ?? 0;
+    losses.set(id, times + 1);
+    held.set(resource, Math.max(heldUntil, endOf(attempt) + JITTER * (HELD[times] ?? HOUR)));
+  }
   const restores = restoresOf(outcome);
   for (const { id, place, type } of present.rows) {
     const { at = 0 } = rows.get(place) ?? {};
-    const came = first.get(`evt_${place}`) ?? Infinity;
+    const { at: came, heldUntil } = first.get(`evt_${place}`) ?? { at: Infinity, heldUntil: 0 };
     const isDue = id > Math.max(idOf(start), told) && types.has(type) && at + SOON < webhooks.endedAt;
     const isOn = webhooks.configurations.findLast((one) => one.at <= at)?.all.get(name)?.enabled === 1;
     // The service is closed during the restore of a backup, which disables webhooks.
     const isDisturbed = restores.some((time) => time >= at - SOON && time <= came);
-    if (isDue && isOn && !isDisturbed && came > at + SOON) yield `evt_${place} of ${at} came at ${came}.`;
+    if (isDue && isOn && !isDisturbed && came > Math.max(at, heldUntil) + SOON)
+      yield `evt_${place} of ${at} came at ${came}.`;
   }
 }

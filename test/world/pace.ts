@@ -18,8 +18,10 @@ import { type Attempt, type Configuration, HEALTHY, hostOf, takes } from "./rece
 import type { Outcome } from "./world.ts";
 
 /** Milliseconds from a change to the first attempt of its event, if its receiver takes it, and what messages need beside them. */
-const BOUND = 5 * SECOND;
 const ON_THE_WAY = SECOND;
+const SOON = 5 * SECOND + ON_THE_WAY;
+/** Milliseconds in which an endpoint attempts a new event, whatever it answers: while it fails, after two probes that hang. */
+const NEW_WHILE_FAILING = MINUTE;
 /** Attempts at one host that run at once. */
 const AT_ONE_HOST = 12;
 /** Events that come again after a crash, at most. */
@@ -80,7 +82,7 @@ export function* attemptsAreFew(
   for (const [number, count] of repeated) if (count > REPEATED) yield `${count} events came again in life ${number}.`;
 }
 
-/** An event that its receiver takes is attempted soon, unless every place was taken all the time. */
+/** An event that its receiver takes is attempted soon, unless every place was taken all the time. Of the others, one is, if it fails. */
 export function* eventsAreSoon(
   { history, ...outcome }: Outcome,
   webhooks: Webhooks,
@@ -98,35 +100,51 @@ export function* eventsAreSoon(
   for (const { id, at } of attempts) if (!first.has(id)) first.set(id, at);
 
   for (const { row, at, own, index } of rows.values()) {
-    const due = at + BOUND + ON_THE_WAY;
     const came = first.get(`evt_${row.place}`) ?? Infinity;
-    if (came <= due || due >= endedAt || !types.has(row.type)) continue;
-    const configuration = lastingConfiguration(configurations, name, at - MINUTE, due);
-    if (configuration === undefined || configuration.enabled !== 1 || row.place <= configuration.place) continue;
+    if (came <= at + SOON || !types.has(row.type)) continue;
     const resource = Number(/^\{"id":(\d+)/.exec(row.data)?.[1]);
+    const before = own.slice(0, index).findLast(({ type }) => types.has(type));
+    const ofResource = ofResources.get(`${row.type.split(".")[0]} ${resource}`) ?? [];
+    /** Its configuration, if the event may be attempted until then, and nothing of its resource, of an owner or of the platform delays it. */
+    const freeUntil = (due: number): Configuration | undefined => {
+      const configuration = lastingConfiguration(configurations, name, at - MINUTE, due);
+      const isFree =
+        came > due &&
+        due < endedAt &&
+        configuration?.enabled === 1 &&
+        row.place > configuration.place &&
+        isQuiet(history.delays, at - FAULT_LASTS, due) &&
+        isQuiet(restores, at - 2 * HOUR, due) &&
+        !calls.some(({ name: called, from, to }) => called === name && from <= due && to >= at - MINUTE) &&
+        ofResource.every((one) => one.at > due || (isTaken(one) && one.isHeard === true && endOf(one) <= at)) &&
+        (before === undefined ||
+          before.place <= configuration.place ||
+          ofResource.some(({ id, at: sent }) => placeOf(id) === before.place && sent <= at));
+      return isFree ? configuration : undefined;
+    };
+    const endedBy = (due: number) => attempts.filter((one) => endOf(one) <= due && one.at > at - 25 * HOUR);
+    const isHeld = (one: Attempt) => (one.type === RESET && one.at >= at - HOUR) || (one.pause ?? 0) > 0;
+
+    const probed = at + NEW_WHILE_FAILING;
+    const isProbed = attempts.some((one) => first.get(one.id) === one.at && one.at >= at && one.at <= probed);
+    if (!isProbed && freeUntil(probed) && !endedBy(probed).some(isHeld))
+      yield `evt_${row.place} of ${at} is sent at ${came}, and nothing new before it.`;
+
+    const due = at + SOON;
+    const configuration = freeUntil(due);
+    if (configuration === undefined) continue;
     const host = hostOf(configuration.url);
     const ofHost = moods.get(host) ?? [];
     const { mood = "well", at: since = 0 } = ofHost.find((one) => one.at <= at) ?? {};
     const isStable = since <= at - MINUTE && !ofHost.some((one) => one.at > at && one.at <= due);
     if (host !== HEALTHY && (!isStable || !takes(mood, { type: row.type, resource }))) continue;
-    if (!isQuiet(history.delays, at - FAULT_LASTS, due) || !isQuiet(restores, at - 2 * HOUR, due)) continue;
-    if (calls.some(({ name: called, from, to }) => called === name && from <= due && to >= at - MINUTE)) continue;
-    const before = own.slice(0, index).findLast(({ type }) => types.has(type));
-    const ofResource = ofResources.get(`${row.type.split(".")[0]} ${resource}`) ?? [];
-    const isFree =
-      ofResource.every((one) => one.at > due || (isTaken(one) && one.isHeard === true && endOf(one) <= at)) &&
-      (before === undefined ||
-        before.place <= configuration.place ||
-        ofResource.some(({ id, at: sent }) => placeOf(id) === before.place && sent <= at));
-    if (!isFree) continue;
-    const ended = attempts.filter((one) => endOf(one) <= due && one.at > at - 25 * HOUR);
+    const ended = endedBy(due);
     const success = ended.findLast((one) => isTaken(one) && one.isHeard && endOf(one) <= at);
     const isOpen =
       success !== undefined &&
       ended.every(
         (one) =>
-          (one.type !== RESET || one.at < at - HOUR) &&
-          (one.pause ?? 0) === 0 &&
+          !isHeld(one) &&
           (endOf(one) <= endOf(success) || endOf(one) > due - FAILS_AFTER || (isTaken(one) && one.isHeard === true)),
       );
     if (!isOpen) continue;

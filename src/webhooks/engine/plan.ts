@@ -131,7 +131,11 @@ export function limitsOf({ ledger, parallel, share, opening, now }: Situation): 
   const beyond = Math.min(Math.max(room + FEW, 0), FEW);
   const replayed = queue.replayed + (replay?.size ?? 0);
   if (opening.mode === "failing") {
-    const hasNew = main.size > 0 || queue.rows.some((row) => row.lastAttemptAt === null && !row.isReplay);
+    let hasNew = main.size > 0;
+    // One that waits for another event, or for the end of a pause, asks nothing of the endpoint.
+    queue.visit(now, ({ lastAttemptAt, isReplay, resource }) => {
+      hasNew ||= lastAttemptAt === null && !isReplay && queue.notBefore(resource) <= now;
+    });
     return [hasNew ? 0 : beyond, replay?.hasMore === true && replayed + queue.size === 0 ? FEW : 0];
   }
   const free = replay?.hasMore === true ? Math.min(MAX_REPLAYED - replayed, room) : 0;
