@@ -93,6 +93,7 @@ export default defineConfig({
   ignorePatterns: [
     "drizzle/statements.ts",
     "src/worker-configuration.d.ts",
+    "client/src/fields.ts",
     "client/src/schema.ts",
     "bench/bindings.js",
     "openapi/page.js",

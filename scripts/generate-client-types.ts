@@ -1,13 +1,15 @@
-// npm run generate:client-types: writes the types of the client from the OpenAPI document, to another file if one is given.
+// npm run generate:client-types: writes the types of the client, and the fields that it looks for in a response, from the OpenAPI
+// document, to another folder if one is given.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIObject, ResponseObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, ReferenceObject, ResponseObject, SchemaObject } from "openapi3-ts/oas31";
+import { resolve } from "../openapi/read.ts";
 import { CLIENT, operationsOf, originOf, readDocument } from "./client/document.ts";
 
 /** Has openapi-typescript. That needs TypeScript 5, so it is not among the packages of the service. */
 const TOOL = join(import.meta.dirname, "client/types");
-const [file = join(CLIENT, "src/schema.ts")] = process.argv.slice(2);
+const [folder = join(CLIENT, "src")] = process.argv.slice(2);
 
 /** Without what no program of the client reads, which is most of the document: headers, each failure, and the requests to receivers. */
 function reduced(document: OpenAPIObject): OpenAPIObject {
@@ -25,8 +27,26 @@ function reduced(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
+/** The kinds of value that a schema allows: results of `typeof`, and `null`. The client reads an int64 as a `bigint`. */
+function kindsOf(schema: SchemaObject | ReferenceObject): string[] {
+  const { type = [], format, anyOf = [] } = resolve<SchemaObject>(document, schema);
+  const kinds = { integer: format === "int64" ? "bigint" : "number", array: "object" } as { [type: string]: string };
+  return [...[type].flat().map((one) => kinds[one] ?? one), ...anyOf.flatMap(kindsOf)];
+}
+
+/** A constant with the kinds of each field of a schema. */
+function fieldsOf([name, { properties = {}, required = [] }]: [string, SchemaObject]): string {
+  const fields = Object.entries(properties).map(([field, schema]) => {
+    const kinds = [...kindsOf(schema), ...(required.includes(field) ? [] : ["undefined"])];
+    return [field, [...new Set(kinds)].join(" ")];
+  });
+  return `export const ${name} = ${JSON.stringify(Object.fromEntries(fields))} as const;`;
+}
+
 const document = readDocument();
 const origin = originOf(document);
+const all = Object.entries(document.components?.schemas ?? {}) as [string, SchemaObject][];
+const fields = all.filter(([, { properties }]) => properties !== undefined).map(fieldsOf);
 const input = ".dist/client-openapi.json";
 mkdirSync(".dist", { recursive: true });
 writeFileSync(input, JSON.stringify(reduced(document)));
@@ -35,4 +55,5 @@ const types = execFileSync(join(TOOL, "node_modules/.bin/openapi-typescript"), [
   encoding: "utf8",
   stdio: ["ignore", "pipe", "inherit"],
 });
-writeFileSync(file, `${origin}\n${types}`);
+writeFileSync(join(folder, "schema.ts"), `${origin}\n${types}`);
+writeFileSync(join(folder, "fields.ts"), `${origin}\n${fields.join("\n")}\n`);

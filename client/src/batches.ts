@@ -1,6 +1,6 @@
 import { type Answer, warningsOf } from "./answer.ts";
 import type { Call } from "./connection.ts";
-import { type Fields, fits } from "./fields.ts";
+import { type Fields, fits } from "./fits.ts";
 import { toDigits } from "./int64.ts";
 import { stringifyExact } from "./json.ts";
 import { checkHeader, type RequestOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import type { ReadOptions } from "./options.ts";
-import { CATEGORY } from "./fields.ts";
+import * as fields from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import type { List } from "./list.ts";
 import {
@@ -19,7 +19,7 @@ export class Categories {
   readonly #categories: Resource<"category", Category>;
 
   constructor(scope: Scope) {
-    this.#categories = new Resource(scope, "/categories", "category", CATEGORY);
+    this.#categories = new Resource(scope, "/categories", "category", fields.Category);
   }
 
   /**

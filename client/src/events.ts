@@ -1,6 +1,7 @@
 import { limit } from "./attempt.ts";
 import { PetStoreError } from "./error.ts";
-import { ANIMAL, CATEGORY, DELETED, type FieldsOf, fits, ORDER } from "./fields.ts";
+import * as fields from "./fields.ts";
+import { type FieldsOf, fits } from "./fits.ts";
 import { search } from "./list.ts";
 import { Live } from "./live.ts";
 import type { RequestOptions } from "./options.ts";
@@ -58,16 +59,16 @@ const LATEST = "latest";
 
 const EVENT = fits({ id: "string", type: "string", timestamp: "string", version: "number" });
 const DATA: { [Type in EventType]: FieldsOf<EventData[Type]> } = {
-  "pet.created": ANIMAL,
-  "pet.updated": ANIMAL,
-  "pet.deleted": DELETED,
-  "category.created": CATEGORY,
-  "category.updated": CATEGORY,
-  "category.deleted": DELETED,
-  "order.placed": ORDER,
-  "order.shipped": ORDER,
-  "order.cancelled": ORDER,
-  "order.updated": ORDER,
+  "pet.created": fields.Animal,
+  "pet.updated": fields.Animal,
+  "pet.deleted": fields.Deleted,
+  "category.created": fields.Category,
+  "category.updated": fields.Category,
+  "category.deleted": fields.Deleted,
+  "order.placed": fields.Order,
+  "order.shipped": fields.Order,
+  "order.cancelled": fields.Order,
+  "order.updated": fields.Order,
 };
 
 /** Whether a value is an event. That of an unknown type may have any data. */

@@ -1,89 +1,41 @@
-import type {
-  Animal,
-  Category,
-  Deleted,
-  Key,
-  Order,
-  Token,
-  UpsertedAnimal,
-  VersionedAnimal,
-  Webhook,
-} from "./shapes.ts";
-
-/** The kinds of value that each field may have: results of `typeof`, and `null`. */
-export type Fields = Record<string, string>;
-
-type Kind<Value> = Value extends bigint
-  ? "bigint"
-  : Value extends string
-    ? "string"
-    : Value extends number
-      ? "number"
-      : Value extends boolean
-        ? "boolean"
-        : Value extends readonly unknown[]
-          ? "object"
-          : never;
-
-/** Every field of a resource, so that none of the document is forgotten. */
-export type FieldsOf<Item> = {
-  [
-    Name in keyof Item
-  ]-?: `${Kind<Item[Name]>}${null extends Item[Name] ? " null" : ""}${{} extends Pick<Item, Name> ? " undefined" : ""}`;
-};
-
-export const ANIMAL: FieldsOf<Animal> = {
-  id: "bigint",
-  name: "string",
-  categoryId: "bigint",
-  status: "string",
-  externalId: "string undefined",
-};
-export const VERSIONED_ANIMAL: FieldsOf<VersionedAnimal> = { ...ANIMAL, version: "number" };
-export const UPSERTED_ANIMAL: FieldsOf<UpsertedAnimal> = { ...VERSIONED_ANIMAL, result: "string" };
-export const CATEGORY: FieldsOf<Category> = { id: "bigint", name: "string", description: "string undefined" };
-export const ORDER: FieldsOf<Order> = {
-  id: "bigint",
-  petId: "bigint",
-  quantity: "number",
-  status: "string",
-  createdAt: "string",
-  shipDate: "string null",
-  complete: "boolean",
-  reference: "string undefined",
-  customer: "string undefined",
-};
-export const KEY: FieldsOf<Key> = {
-  id: "string",
-  name: "string",
-  scopes: "object",
-  expiresAt: "string undefined",
-  customer: "string undefined",
-};
-export const TOKEN: FieldsOf<Token> = {
-  token: "string",
-  id: "string",
-  customer: "string",
-  scopes: "object",
-  expiresAt: "string",
-};
-export const WEBHOOK: FieldsOf<Webhook> = {
-  id: "bigint",
-  url: "string",
-  types: "object",
-  enabled: "boolean",
-  disabledReason: "string undefined",
-  createdBy: "string",
-  createdAt: "string",
-  concurrency: "number undefined",
-};
-export const DELETED: FieldsOf<Deleted> = { id: "bigint" };
-
-/** Whether a value has these fields. Later versions add other fields, and values to enumerations. */
-export const fits =
-  (fields: Fields) =>
-  (value: unknown): boolean =>
-    Object.entries(fields).every(([name, kinds]) => {
-      const field = (value as Record<string, unknown> | null | undefined)?.[name];
-      return kinds.includes(field === null ? "null" : typeof field);
-    });
+// From the paths and components of the OpenAPI document with SHA-256 2f79040ba59bed4a41a55dc81fddb8d07548efeca46099004aeeae25920de9ac.
+export const NewPet = {"name":"string","categoryId":"bigint","status":"string undefined","externalId":"string undefined"} as const;
+export const PetPatch = {"name":"string undefined","categoryId":"bigint undefined","status":"string undefined","externalId":"string null undefined"} as const;
+export const PetChange = {"id":"bigint","version":"number undefined","name":"string undefined","categoryId":"bigint undefined","status":"string undefined","externalId":"string null undefined"} as const;
+export const ImportedPet = {"externalId":"string","name":"string","categoryId":"bigint","status":"string undefined"} as const;
+export const UpsertedAnimal = {"id":"bigint","name":"string","categoryId":"bigint","status":"string","externalId":"string undefined","version":"number","result":"string"} as const;
+export const Animal = {"id":"bigint","name":"string","categoryId":"bigint","status":"string","externalId":"string undefined"} as const;
+export const VersionedAnimal = {"id":"bigint","name":"string","categoryId":"bigint","status":"string","externalId":"string undefined","version":"number"} as const;
+export const ListedAnimal = {"id":"bigint","name":"string","categoryId":"bigint","status":"string","externalId":"string undefined","version":"number undefined"} as const;
+export const NewCategory = {"name":"string","description":"string undefined"} as const;
+export const CategoryPatch = {"name":"string undefined","description":"string null undefined"} as const;
+export const Category = {"id":"bigint","name":"string","description":"string undefined"} as const;
+export const ListedCategory = {"id":"bigint","name":"string","description":"string undefined","version":"number undefined"} as const;
+export const NewOrder = {"petId":"bigint","quantity":"number undefined","reference":"string undefined","customer":"string undefined"} as const;
+export const OrderPatch = {"status":"string undefined","shipDate":"string undefined","reference":"string null undefined","customer":"string null undefined"} as const;
+export const Order = {"id":"bigint","petId":"bigint","quantity":"number","status":"string","createdAt":"string","shipDate":"string null","complete":"boolean","reference":"string undefined","customer":"string undefined"} as const;
+export const ListedOrder = {"id":"bigint","petId":"bigint","quantity":"number","status":"string","createdAt":"string","shipDate":"string null","complete":"boolean","reference":"string undefined","customer":"string undefined","version":"number undefined"} as const;
+export const Inventory = {"available":"number","pending":"number","sold":"number"} as const;
+export const PetEvent = {"id":"string","type":"string","timestamp":"string","version":"number","data":"object"} as const;
+export const CategoryEvent = {"id":"string","type":"string","timestamp":"string","version":"number","data":"object"} as const;
+export const OrderEvent = {"id":"string","type":"string","timestamp":"string","version":"number","data":"object"} as const;
+export const DeletedEvent = {"id":"string","type":"string","timestamp":"string","version":"number","data":"object"} as const;
+export const UnknownEvent = {"id":"string","type":"string","timestamp":"string","version":"number","data":""} as const;
+export const Deleted = {"id":"bigint"} as const;
+export const EventPage = {"events":"object","cursor":"string","more":"boolean"} as const;
+export const LivePage = {"events":"object","cursor":"string","more":"boolean","bookmark":"string undefined"} as const;
+export const NewWebhook = {"url":"string","types":"object","concurrency":"number undefined"} as const;
+export const WebhookPatch = {"url":"string undefined","types":"object undefined","enabled":"boolean undefined","concurrency":"number undefined"} as const;
+export const Webhook = {"id":"bigint","url":"string","types":"object","enabled":"boolean","disabledReason":"string undefined","createdBy":"string","createdAt":"string","concurrency":"number undefined"} as const;
+export const ListedWebhook = {"id":"bigint","url":"string","types":"object","enabled":"boolean","disabledReason":"string undefined","createdBy":"string","createdAt":"string","concurrency":"number undefined","version":"number undefined"} as const;
+export const WebhookState = {"health":"string","pending":"number","cursor":"string","lastSuccessAt":"string undefined","nextAttemptAt":"string undefined","resets":"number","replay":"object undefined","skipped":"object undefined"} as const;
+export const WebhookSecret = {"secret":"string"} as const;
+export const WebhookTest = {"response":"number undefined","error":"string undefined","milliseconds":"number"} as const;
+export const WebhookReplay = {"cursor":"string"} as const;
+export const Delivery = {"event":"string","type":"string","status":"string","attempts":"number","lastAttemptAt":"string undefined","nextAttemptAt":"string undefined","response":"number undefined","error":"string undefined","replay":"boolean undefined"} as const;
+export const TestMessage = {"id":"string","type":"string","timestamp":"string","data":"object"} as const;
+export const FeedReset = {"id":"string","type":"string","timestamp":"string","data":"object"} as const;
+export const Key = {"id":"string","name":"string","scopes":"object","expiresAt":"string undefined","customer":"string undefined"} as const;
+export const NewToken = {"customer":"string","scopes":"object undefined","expiresIn":"number undefined","maxPlaced":"number undefined"} as const;
+export const Token = {"token":"string","id":"string","customer":"string","scopes":"object","expiresAt":"string"} as const;
+export const Error = {"code":"string","message":"string","status":"number"} as const;

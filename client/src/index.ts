@@ -1,7 +1,8 @@
 import { Categories } from "./categories.ts";
 import { type Call, Connection, type Memory } from "./connection.ts";
 import { Events } from "./events.ts";
-import { fits, KEY, TOKEN } from "./fields.ts";
+import * as fields from "./fields.ts";
+import { fits } from "./fits.ts";
 import type { PetStoreOptions, RequestOptions } from "./options.ts";
 import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
@@ -63,7 +64,7 @@ class Resources {
    * @beta
    */
   async key(options: RequestOptions = {}): Promise<Key> {
-    return this.#send({ ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(KEY) });
+    return this.#send({ ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(fields.Key) });
   }
 
   /**
@@ -72,7 +73,7 @@ class Resources {
    * @beta
    */
   async token(token: NewToken, options: RequestOptions = {}): Promise<Token> {
-    const expects = fits(TOKEN);
+    const expects = fits(fields.Token);
     return this.#send({
       ...options,
       operation: "createToken",

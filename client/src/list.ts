@@ -1,5 +1,5 @@
 import { cacheControl, type ReadOptions } from "./options.ts";
-import { type Fields, fits } from "./fields.ts";
+import { type Fields, fits } from "./fits.ts";
 import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
 import type { Scope } from "./requests.ts";
 import type { operations } from "./schema.ts";

@@ -1,5 +1,6 @@
 import type { ReadOptions, RequestOptions } from "./options.ts";
-import { fits, ORDER } from "./fields.ts";
+import * as fields from "./fields.ts";
+import { fits } from "./fits.ts";
 import type { Int64Input } from "./int64.ts";
 import type { List } from "./list.ts";
 import {
@@ -19,7 +20,7 @@ export class Orders {
   readonly #orders: Resource<"order", Order>;
 
   constructor(scope: Scope) {
-    this.#orders = new Resource(scope, "/store/orders", "order", ORDER);
+    this.#orders = new Resource(scope, "/store/orders", "order", fields.Order);
   }
 
   /**
@@ -62,7 +63,7 @@ export class Orders {
    * @experimental
    */
   async inventory(options: RequestOptions = {}): Promise<{ inventory: Inventory; age: number }> {
-    const expects = fits({ available: "number", pending: "number", sold: "number" });
+    const expects = fits(fields.Inventory);
     const call = { ...options, operation: "getInventory", method: "GET", path: "/store/inventory", expects } as const;
     const { value, headers } = await this.#orders.send(call);
     return { inventory: value as Inventory, age: Number(headers.get("Age")) };

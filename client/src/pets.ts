@@ -1,6 +1,6 @@
 import type { ReadOptions } from "./options.ts";
 import { type CreateManyOptions, sendBatches, type UpdateManyOptions, type UpsertManyOptions } from "./batches.ts";
-import { ANIMAL, UPSERTED_ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
+import * as fields from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import type { List } from "./list.ts";
 import {
@@ -20,7 +20,7 @@ export class Pets {
   readonly #pets: Resource<"animal", Animal>;
 
   constructor(scope: Scope) {
-    this.#pets = new Resource(scope, "/pets", "animal", ANIMAL);
+    this.#pets = new Resource(scope, "/pets", "animal", fields.Animal);
   }
 
   /**
@@ -48,7 +48,14 @@ export class Pets {
    * @beta
    */
   async createMany(pets: Iterable<NewPet> | AsyncIterable<NewPet>, options: CreateManyOptions = {}): Promise<number> {
-    return sendBatches(this.#pets, { operation: "createPets", method: "POST" }, pets, options, ANIMAL, "created");
+    return sendBatches(
+      this.#pets,
+      { operation: "createPets", method: "POST" },
+      pets,
+      options,
+      fields.Animal,
+      "created",
+    );
   }
 
   /**
@@ -86,7 +93,7 @@ export class Pets {
     options: UpdateManyOptions = {},
   ): Promise<number> {
     const request = { operation: "updatePets", method: "PATCH" } as const;
-    return sendBatches(this.#pets, request, changes, options, VERSIONED_ANIMAL, "done");
+    return sendBatches(this.#pets, request, changes, options, fields.VersionedAnimal, "done");
   }
 
   /**
@@ -102,7 +109,14 @@ export class Pets {
     pets: Iterable<ImportedPet> | AsyncIterable<ImportedPet>,
     options: UpsertManyOptions = {},
   ): Promise<number> {
-    return sendBatches(this.#pets, { operation: "importPets", method: "PUT" }, pets, options, UPSERTED_ANIMAL, "done");
+    return sendBatches(
+      this.#pets,
+      { operation: "importPets", method: "PUT" },
+      pets,
+      options,
+      fields.UpsertedAnimal,
+      "done",
+    );
   }
 
   /**

@@ -2,7 +2,7 @@ import { type Answer, warningsOf } from "./answer.ts";
 import type { Call, Connection, Memory } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
 import { cacheControl, type ReadOptions, type RequestOptions } from "./options.ts";
-import { type FieldsOf, fits } from "./fields.ts";
+import { type FieldsOf, fits } from "./fits.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
 import type { operations } from "./schema.ts";
@@ -86,7 +86,7 @@ export class Resource<Name extends string, Item> {
   readonly #fields: FieldsOf<Item>;
 
   /** @param name of the resource in a result. */
-  constructor(scope: Scope, path: string, name: Name, fields: FieldsOf<Item>) {
+  constructor(scope: Scope, path: string, name: Name, fields: FieldsOf<NoInfer<Item>>) {
     this.#scope = scope;
     this.#path = path;
     this.#name = name;

@@ -1,4 +1,5 @@
-import { fits, WEBHOOK, type Fields } from "./fields.ts";
+import * as fields from "./fields.ts";
+import { fits, type Fields } from "./fits.ts";
 import type { Int64Input } from "./int64.ts";
 import { List, nextCursor, search } from "./list.ts";
 import type { ReadOptions, RequestOptions } from "./options.ts";
@@ -56,7 +57,7 @@ export class Webhooks {
   readonly #webhooks: Resource<"webhook", Webhook>;
 
   constructor(scope: Scope) {
-    this.#webhooks = new Resource(scope, "/webhooks", "webhook", WEBHOOK);
+    this.#webhooks = new Resource(scope, "/webhooks", "webhook", fields.Webhook);
   }
 
   /**

@@ -45,8 +45,9 @@ test("the types of the bindings are compared with those of wrangler.toml, not th
 });
 
 test("the types of the client are those that the command writes", () => {
-  const fresh = join(temporaryFolder(onTestFinished), "schema.ts");
+  const fresh = temporaryFolder(onTestFinished);
   execFileSync(process.execPath, ["scripts/generate-client-types.ts", fresh]);
   // npm run check:client compares the first line alone, which names the document.
-  expect(readFileSync("client/src/schema.ts", "utf8")).toBe(readFileSync(fresh, "utf8"));
+  for (const file of ["schema.ts", "fields.ts"])
+    expect(readFileSync(join("client/src", file), "utf8"), file).toBe(readFileSync(join(fresh, file), "utf8"));
 });
