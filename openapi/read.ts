@@ -50,29 +50,27 @@ export function resolve<Part extends object>(document: OpenAPIObject, part: Part
   return { ...resolve(document, follow<Part>(document, $ref)), ...beside };
 }
 
-/** A value with its references resolved. A recursive reference stays. */
-export function expand(document: OpenAPIObject, value: unknown, open: string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((item) => expand(document, item, open));
+/** A value with its references resolved. None may be recursive. */
+export function expand(document: OpenAPIObject, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => expand(document, item));
   if (typeof value !== "object" || value === null) return value;
-  if ("$ref" in value && typeof value.$ref === "string" && !open.includes(value.$ref)) {
-    return expand(document, resolve(document, value), [...open, value.$ref]);
-  }
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, expand(document, part, open)]));
+  if ("$ref" in value && typeof value.$ref === "string") return expand(document, resolve(document, value));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, expand(document, part)]));
 }
 
-/** Every operation by a name such as `GET /pets`, with the parts that its path and the document add. */
+/**
+ * Every operation by a name such as `GET /pets`.
+ *
+ * @throws Error for parts that a path or the document adds. Each operation has its own.
+ */
 export function operationsOf(document: OpenAPIObject): Map<string, OperationObject> {
   const operations = new Map<string, OperationObject>();
   for (const [path, item] of Object.entries(document.paths ?? {})) {
-    const { parameters = [], ...members } = resolve(document, item);
+    const added = document.security ?? item.$ref ?? item.parameters;
+    if (added !== undefined) throw new Error(`The operations at ${path} are not whole.`);
     for (const method of METHODS) {
-      const operation = members[method];
-      if (operation === undefined) continue;
-      operations.set(`${method.toUpperCase()} ${path}`, {
-        security: document.security ?? [],
-        ...operation,
-        parameters: [...parameters, ...(operation.parameters ?? [])],
-      });
+      const operation = item[method];
+      if (operation !== undefined) operations.set(`${method.toUpperCase()} ${path}`, operation);
     }
   }
   return operations;

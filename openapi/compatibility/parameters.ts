@@ -22,9 +22,7 @@ export function compareParameters(
     if (stabilityOf(parameter, before) === "experimental") continue;
     const found = newParameters.get(key);
     if (found === undefined) {
-      const moved = [...newParameters].find(([other, { name }]) => name === parameter.name && !parameters.has(other));
-      const change = moved === undefined ? "is gone" : `moved to the ${moved[1].in}`;
-      changes.push(`${where}, ${key}: the parameter ${change}, so the service no longer reads it here`);
+      changes.push(`${where}, ${key}: the parameter is gone, so the service no longer reads it here`);
       continue;
     }
     const place = sharedName(parameter.part, found.part) ?? `${where}, ${key}`;
@@ -46,7 +44,7 @@ export function compareParameters(
 const UNKNOWN = ["content", "explode", "style"];
 
 /**
- * By place and name. A later parameter replaces an earlier one. Header names are case-insensitive.
+ * By place and name.
  *
  * @throws Error for a parameter that is written in another way.
  */
@@ -56,8 +54,7 @@ function parametersOf(document: OpenAPIObject, { parameters = [] }: OperationObj
       const parameter = resolve(document, part);
       const unknown = UNKNOWN.find((member) => member in parameter);
       if (unknown !== undefined) throw new Error(`The check of compatibility does not know ${unknown} of a parameter.`);
-      const name = parameter.in === "header" ? parameter.name.toLowerCase() : parameter.name;
-      return [`${parameter.in} parameter ${name}`, { ...parameter, part }];
+      return [`${parameter.in} parameter ${parameter.name}`, { ...parameter, part }];
     }),
   );
 }

@@ -1,4 +1,4 @@
-import type { OperationObject, ReferenceObject, ResponseObject } from "openapi3-ts/oas31";
+import type { OperationObject, ResponseObject } from "openapi3-ts/oas31";
 import { resolve, sharedName } from "../read.ts";
 import { compareContent } from "./content.ts";
 import { type Comparison, compareSchemas, type Documents } from "./schemas.ts";
@@ -10,11 +10,12 @@ export function compareResponses(
   after: OperationObject,
 ): string[] {
   const comparison: Comparison = { ...documents, direction: "response" };
-  const [responses, newResponses] = [responsesOf(before), responsesOf(after)];
+  const { responses = {} } = before;
+  const { responses: newResponses = {} } = after;
   const changes: string[] = [];
 
-  for (const [status, part] of responses) {
-    const found = newResponses.get(status);
+  for (const [status, part] of Object.entries(responses)) {
+    const found = newResponses[status];
     if (found === undefined) {
       changes.push(`${where}: no longer returns ${status}, so clients that expect it get another status`);
       continue;
@@ -26,16 +27,12 @@ export function compareResponses(
       ...compareContent(comparison, `${place}, body`, response.content, newResponse.content),
     );
   }
-  for (const status of newResponses.keys()) {
+  for (const status of Object.keys(newResponses)) {
     // A new failure is compatible (docs/versioning.md). Only a request with a precondition gets a 304 (RFC 9110, section 15.4.5).
-    if (responses.has(status) || !/^[123]/.test(status) || status === "304") continue;
+    if (status in responses || !/^[123]/.test(status) || status === "304") continue;
     changes.push(`${where}: may now return ${status}, which its clients do not expect`);
   }
   return changes;
-}
-
-function responsesOf({ responses = {} }: OperationObject): Map<string, ResponseObject | ReferenceObject> {
-  return new Map(Object.entries(responses).filter(([status]) => !status.startsWith("x-")));
 }
 
 function compareHeaders(
@@ -44,10 +41,8 @@ function compareHeaders(
   before: ResponseObject,
   after: ResponseObject,
 ): string[] {
-  // Header names are case-insensitive.
-  const newHeaders = new Map(Object.entries(after.headers ?? {}).map(([name, part]) => [name.toLowerCase(), part]));
   return Object.entries(before.headers ?? {}).flatMap(([name, part]) => {
-    const found = newHeaders.get(name.toLowerCase());
+    const found = after.headers?.[name];
     const place = sharedName(part, found) ?? `${where}, header ${name}`;
     if (found === undefined) return [`${place}: the header is gone, so clients that read it break`];
     const [header, newHeader] = [resolve(comparison.released, part), resolve(comparison.current, found)];

@@ -2,7 +2,7 @@
 // accepts; where clients receive values, the released one has to accept all that the current one allows. Each rule therefore
 // answers one question: which values of `from` does `to` refuse?
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
-import { expand, follow, sharedName, show, write } from "../read.ts";
+import { expand, follow, sharedName, show } from "../read.ts";
 import { fieldsOf, flatten, join, type Keywords, type Schema } from "./flatten.ts";
 import { compareKnownValues, listedIn, neverReceived, refused, withoutKnownValues } from "./open-lists.ts";
 import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, tellValues, typesOf } from "./values.ts";
@@ -14,27 +14,25 @@ export interface Documents {
 
 export interface Comparison extends Documents {
   direction: Direction;
-  /** The pairs of schemas that are being compared: a recursive schema comes back to one of them. */
-  open?: string[];
 }
 
 /** Keywords with their own rules. Any other keyword only restricts the values of its schema. */
 const STRUCTURE = /^(type|discriminator|properties|required|items)$/;
 
-/** Sentences on the changes that break clients that send or receive values of this schema. */
+/**
+ * Sentences on the changes that break clients that send or receive values of this schema.
+ *
+ * @throws RangeError for a recursive schema. The document has none.
+ */
 export function compareSchemas(comparison: Comparison, where: string, before: Schema, after: Schema): string[] {
-  const { released, current, open = [] } = comparison;
-  const pair = write([before, after]);
-  if (open.includes(pair)) return [];
-  const inner = { ...comparison, open: [...open, pair] };
-
+  const { released, current } = comparison;
   const name = sharedName(before, after);
-  if (name === undefined) return compareKeywords(inner, where, flatten(released, before), flatten(current, after));
+  if (name === undefined) return compareKeywords(comparison, where, flatten(released, before), flatten(current, after));
   const { $ref, ...besideBefore } = before as ReferenceObject;
   const { $ref: _, ...besideAfter } = after as ReferenceObject;
   return [
-    ...compareSchemas(inner, where, besideBefore, besideAfter),
-    ...compareSchemas(inner, name, follow<SchemaObject>(released, $ref), follow<SchemaObject>(current, $ref)),
+    ...compareSchemas(comparison, where, besideBefore, besideAfter),
+    ...compareSchemas(comparison, name, follow<SchemaObject>(released, $ref), follow<SchemaObject>(current, $ref)),
   ];
 }
 

@@ -23,12 +23,6 @@ const UNLIMITED = new Map([
   ...["minLength", "minItems", "minProperties"].map((name) => [name, 0] as const),
 ]);
 
-/** The limits that the format int64 implies. */
-const INT64 = new Map([
-  ["minimum", -(2n ** 63n)],
-  ["maximum", 2n ** 63n - 1n],
-]);
-
 export function typesOf(schema: Keywords): string[] {
   const types = schema.type ?? valuesOf(schema)?.map(typeOf) ?? TYPES;
   return [...new Set([types].flat().flatMap((type) => (type === "number" ? ["number", "integer"] : [type])))];
@@ -77,7 +71,6 @@ export function isKept(
   if (unlimited === undefined) {
     return write(expand(documents[0], from[keyword])) === write(expand(documents[1], to[keyword]));
   }
-  const implied = from.format === "int64" ? INT64.get(keyword) : undefined;
-  const [given, accepted] = [from[keyword] ?? implied ?? unlimited, to[keyword]] as [number, number];
+  const [given, accepted] = [from[keyword] ?? unlimited, to[keyword]] as [number, number];
   return unlimited === Infinity ? given <= accepted : given >= accepted;
 }

@@ -49,29 +49,19 @@ describe("a response has no field that the document does not list", () => {
   const schemas: { [name: string]: SchemaObject } = {
     Toy: { type: "object", properties: { id: { type: "integer" }, maker: reference("Maker") } },
     Maker: { type: "object", properties: { name: { type: "string" } } },
-    Car: { allOf: [reference("Toy"), { type: "object", properties: { wheels: { type: "integer" } } }] },
-    NewPet: { type: "object", properties: { name: { type: "string" } } },
     Tree: { type: "object", properties: { parts: { type: "array", items: reference("Tree") } } },
   };
   const inline: SchemaObject = { type: "object", properties: { a: { type: "object", properties: { b: {} } } } };
 
   test.each<[string, SchemaObject, unknown, unknown]>([
-    ["of any name", reference("NewPet"), { name: "x" }, { name: "x", extra: 1 }],
     ["itself", reference("Toy"), { id: 1, maker: { name: "x" } }, { id: 1, extra: 1 }],
     ["in a field", reference("Toy"), { maker: { name: "x" } }, { maker: { extra: 1 } }],
-    ["in a list", { type: "array", items: reference("Toy") }, [{ id: 1 }], [{ extra: 1 }]],
+    ["in a list", { type: "array", items: inline }, [{ a: {} }], [{ extra: 1 }]],
     ["without a name", inline, { a: { b: { c: 1 } } }, { a: { extra: 1 } }],
-    ["put together from parts", reference("Car"), { id: 1, wheels: 4 }, { id: 1, wheels: 4, extra: 1 }],
-    ["in a part of several", reference("Car"), { maker: { name: "x" } }, { maker: { extra: 1 } }],
-    ["of several kinds", { oneOf: [reference("Maker"), { type: "null" }] }, { name: "x" }, { name: "x", extra: 1 }],
+    ["of several kinds", { oneOf: [inline, { type: "null" }] }, { a: {} }, { extra: 1 }],
     ["recursive", reference("Tree"), { parts: [{ parts: [] }] }, { parts: [{ extra: 1 }] }],
-    ["a map", { type: "object", additionalProperties: reference("Maker") }, { x: { name: "y" } }, { x: { extra: 1 } }],
   ])("%s", async (_, schema, good, bad) => {
-    const requestBody = json(reference("Toy"));
-    const toy = contract(
-      { operationId: "getToy", requestBody, responses: { 200: { ...OK, ...json(schema) } } },
-      schemas,
-    );
+    const toy = contract({ operationId: "getToy", responses: { 200: { ...OK, ...json(schema) } } }, schemas);
     await expectVerdict(toy, Response.json(good), "documented");
     await expectVerdict(toy, Response.json(bad), /getToy 200: the body/);
   });
@@ -83,19 +73,22 @@ describe("a response has no field that the document does not list", () => {
     await expectVerdict(toy, Response.json("blue"), /200: the body/);
   });
 
-  test("unless the object is free", async () => {
-    const free = contract({ responses: { 200: { ...OK, ...json({ type: "object", additionalProperties: true }) } } });
-    await expectVerdict(free, Response.json({ extra: 1 }), "documented");
-  });
+  test.each<SchemaObject>([{ additionalProperties: true }, { allOf: [reference("Toy")] }])(
+    "%j is an error",
+    (schema) => {
+      const toy = contract({ responses: { 200: { ...OK, ...json(schema) } } });
+      return expectVerdict(toy, Response.json({}), /objects list their fields/);
+    },
+  );
 });
 
 test("an operation is found beside other members of its path", () => {
   const get = { operationId: "getToy", responses: { 200: OK } };
-  const pathItem: PathItemObject = { summary: "A toy.", parameters: [{ name: "id", in: "path", required: true }], get };
+  const pathItem: PathItemObject = { summary: "A toy.", get };
   const { findOperation } = contractOf(api({ "/toys/{id}": pathItem }));
   expect(findOperation("GET", "/v1/toys/1")).toMatchObject(get);
   expect(findOperation("HEAD", "/v1/toys/1")).toMatchObject(get);
-  for (const method of ["DELETE", "PARAMETERS", "SUMMARY"]) expect(findOperation(method, "/v1/toys/1")).toBeUndefined();
+  for (const method of ["DELETE", "SUMMARY"]) expect(findOperation(method, "/v1/toys/1")).toBeUndefined();
   expect(findOperation("GET", "/v1/toys")).toBeUndefined();
 });
 

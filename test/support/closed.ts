@@ -3,32 +3,24 @@ import { ref, UNKNOWN_VALUE } from "../../openapi/describe.ts";
 
 /**
  * Closes the schema of a value that the service sends. A field that is not in the document is then a fault, and so is a value
- * that an open list does not list, although clients have to accept new ones. Requests stay open, even with a schema that they
- * share with responses.
+ * that an open list does not list, although clients have to accept new ones.
+ *
+ * @throws Error for a schema of other objects than those that list their fields.
  */
 export function close(schema: Schema): Schema {
-  const { $ref, allOf, anyOf, oneOf, properties, type } = schema;
-  const mayBeObject = [type].flat().includes("object") || [$ref, allOf, anyOf, oneOf, properties].some(Boolean);
-  // Not additionalProperties: one part of an `allOf` would refuse the fields of another.
-  return { ...(mayBeObject ? { unevaluatedProperties: false } : {}), ...closeInside(schema) };
-}
-
-/** Closes the values inside a value. The value itself is closed where its schema is used as a whole. */
-export function closeInside(schema: Schema): Schema {
+  if (schema.allOf !== undefined || schema.additionalProperties !== undefined)
+    throw new Error("Schemas are not put together from parts, and objects list their fields.");
   const closed = { ...schema };
-  for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
+  for (const keyword of ["anyOf", "oneOf"] as const) {
     const parts = schema[keyword];
-    if (parts !== undefined) closed[keyword] = parts.filter((part) => !isUnknownValue(part)).map(closeInside);
+    if (parts !== undefined) closed[keyword] = parts.filter((part) => !isUnknownValue(part)).map(close);
   }
-  for (const keyword of ["items", "additionalProperties"] as const) {
-    const inside = schema[keyword];
-    if (typeof inside === "object" && !Array.isArray(inside)) closed[keyword] = close(inside);
-  }
-  const fields = Object.entries(schema.properties ?? {});
-  if (fields.length > 0) {
-    closed.properties = Object.fromEntries(
-      fields.map(([name, field]) => [name, typeof field === "boolean" ? field : close(field)]),
-    );
+  const { items, properties = {} } = schema;
+  if (typeof items === "object" && !Array.isArray(items)) closed.items = close(items);
+  if ([schema.type].flat().includes("object")) {
+    const fields = Object.entries(properties) as [string, Schema][];
+    closed.properties = Object.fromEntries(fields.map(([name, field]) => [name, close(field)]));
+    closed.additionalProperties = false;
   }
   return closed;
 }

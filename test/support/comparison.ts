@@ -1,7 +1,7 @@
 import { type Schema, Validator } from "@cfworker/json-schema";
 import type { HeadersObject, OpenAPIObject, OperationObject, ReferenceObject, ResponseObject } from "openapi3-ts/oas31";
 import { operationsOf, resolve } from "../../openapi/read.ts";
-import { close, closeInside } from "./closed.ts";
+import { close } from "./closed.ts";
 
 /** Headers that are unrelated to the operation: those of every response (src/http/respond.ts), and those of HTTP itself. */
 const EVERYWHERE = new Set([
@@ -39,7 +39,7 @@ export function comparisonWith(document: OpenAPIObject) {
     (path) => [path, new RegExp(`^/v1${path.replace(/\{\w+\}/g, "[^/]+")}$`)] as const,
   );
   const schemas = Object.fromEntries(
-    Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
+    Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, close(schema as Schema)]),
   );
 
   /** The operation of the document that matches a request, if any. A path without parameters comes first (OpenAPI 3.1, Paths Object). */
