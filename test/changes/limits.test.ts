@@ -207,14 +207,17 @@ describe("the changes of a key have a budget of bytes", () => {
   });
 
   test.each(["", "0", "-1", "1.5", "64 MiB", undefined])("a setting of %j counts as 64", (setting) => {
-    const owner = crypto.randomUUID();
-    const spend = (bytes: number) => spendBudget(owner, setting, "x".repeat(bytes / 2), 1, true);
     vi.spyOn(Date, "now").mockReturnValue(Date.now());
-    for (let i = 0; i < 8; i++) spend(7.99 * MIB);
-    refuseOverBudget(owner, setting);
-    spend(MIB / 8);
-    expect(() => refuseOverBudget(owner, setting)).toThrow(TOO_MUCH);
-    refuseOverBudget(owner, "65");
-    refuseOverBudget(crypto.randomUUID(), setting);
+    /** The last of eight batches stores so many bytes: those of its bodies, 60 for each event and 220 for the entry. */
+    const ownerOf = (last: number) => {
+      const owner = crypto.randomUUID();
+      for (const bytes of [...Array<number>(7).fill(8 * MIB), last])
+        spendBudget(owner, setting, "x".repeat((bytes - 6_220) / 2), 100, true);
+      return owner;
+    };
+    const [full, other] = [ownerOf(8 * MIB), ownerOf(8 * MIB - 2)];
+    expect(() => refuseOverBudget(full, setting)).toThrow(TOO_MUCH);
+    refuseOverBudget(full, "65");
+    refuseOverBudget(other, setting);
   });
 });
