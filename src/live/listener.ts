@@ -1,12 +1,5 @@
 import { type Audience, type Page, utf8 } from "./audience.ts";
 
-/**
- * Bytes that a socket gets before it has to come back, and that wait for the reader of a stream, at most. Nothing tells how much of what a
- * socket got waits in memory.
- */
-const MAX_BYTES_OF_KEY = 4 * 2 ** 20;
-/** The same for one of twenty listeners of a customer. */
-const MAX_BYTES_OF_CUSTOMER = 256 * 2 ** 10;
 /** Messages from a client that are ignored, at most. */
 const MAX_IGNORED = 10;
 /** Characters of each, at most. */
@@ -23,33 +16,38 @@ const MOST_RETRY = 5_000;
 /** One that the hub tells. */
 export interface Listener {
   readonly audience: Audience;
-  /** Whether it has to come back, because too much may wait for it. */
-  readonly isFull: boolean;
+  readonly owner: string;
+  /** Bytes that may wait for its client in memory. */
+  readonly waiting: number;
+  /** Whether it has to come back, because more may wait for it than its part. */
+  isFull(part: number): boolean;
   send(page: Page): void;
   /** Ends it, with a code of a closed socket. Whoever may come back learns the reason of a stream then. */
   end(code: number, reason: string): void;
 }
 
-export const maxBytes = ({ customer }: Pick<Audience, "customer">) =>
-  customer === null ? MAX_BYTES_OF_KEY : MAX_BYTES_OF_CUSTOMER;
+/** The key or the customer that it belongs to. */
+export const ownerOf = ({ keyId, customer }: Audience): string => `${keyId} ${customer ?? ""}`;
 
-/** Its audience as JSON, the bytes that it got, and its messages that were ignored: kept at each page, so it is cheap to write. */
-type Attachment = [audience: string, bytes: number, ignored: number];
+/** Its audience as JSON, the bytes that it got, its messages that were ignored, and its share: kept at each page, so it is cheap to write. */
+type Attachment = [audience: string, bytes: number, ignored: number, share: number];
 
 /** A socket. What it needs survives the hibernation of its hub. */
 export class SocketListener implements Listener {
   readonly audience: Audience;
+  readonly owner: string;
   readonly #socket: WebSocket;
   #attachment: Attachment;
 
   private constructor(socket: WebSocket, attachment: Attachment) {
     [this.#socket, this.#attachment] = [socket, attachment];
     this.audience = JSON.parse(attachment[0]) as Audience;
+    this.owner = ownerOf(this.audience);
   }
 
-  /** A socket that the hub accepts now. It begins somewhere in the first half of its bytes, so that those that came together do not end together. */
+  /** A socket that the hub accepts now. It takes at least half of its part, so that those that came together do not end together. */
   static accepted(socket: WebSocket, audience: Audience): SocketListener {
-    return new SocketListener(socket, [JSON.stringify(audience), (maxBytes(audience) / 2) * Math.random(), 0]);
+    return new SocketListener(socket, [JSON.stringify(audience), 0, 0, 1 - Math.random() / 2]);
   }
 
   /** One that the hub had before. */
@@ -57,8 +55,13 @@ export class SocketListener implements Listener {
     return new SocketListener(socket, socket.deserializeAttachment() as Attachment);
   }
 
-  get isFull(): boolean {
-    return this.#attachment[1] > maxBytes(this.audience);
+  /** All that it got: nothing tells how much of it its client has read. */
+  get waiting(): number {
+    return this.#attachment[1];
+  }
+
+  isFull(part: number): boolean {
+    return this.waiting > part * this.#attachment[3];
   }
 
   send({ text, bytes }: Page): void {
@@ -94,14 +97,17 @@ export class SocketListener implements Listener {
 /** An event stream (WHATWG HTML, section 9.2). It ends with its hub. */
 export class StreamListener implements Listener {
   readonly audience: Audience;
+  readonly owner: string;
   readonly body: ReadableStream<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
   /** @param onGone its client has read all of it, or has left. */
   constructor(audience: Audience, onGone: (listener: StreamListener) => void) {
-    this.audience = audience;
-    const waiting = { highWaterMark: maxBytes(audience), size: (chunk: Uint8Array) => chunk.byteLength };
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, waiting);
+    [this.audience, this.owner] = [audience, ownerOf(audience)];
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, {
+      highWaterMark: 0,
+      size: (chunk) => chunk.byteLength,
+    });
     this.body = readable;
     this.#writer = writable.getWriter();
     const gone = () => onGone(this);
@@ -111,9 +117,13 @@ export class StreamListener implements Listener {
     this.#write(`retry: ${retry}\n`);
   }
 
-  /** Here, the stream tells how much waits. */
-  get isFull(): boolean {
-    return (this.#writer.desiredSize ?? 0) <= 0;
+  /** Here, the stream tells. */
+  get waiting(): number {
+    return -(this.#writer.desiredSize ?? 0);
+  }
+
+  isFull(part: number): boolean {
+    return this.waiting > part;
   }
 
   send({ cursor, text }: Page): void {

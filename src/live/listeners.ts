@@ -2,11 +2,29 @@ import { lookUpKeyOfHash } from "../auth/key-lookup.ts";
 import { hasScope } from "../auth/scopes.ts";
 import { ApiError, type ErrorCode, ERRORS } from "../errors.ts";
 import { type Audience, type Item, type Page, pagesOf, sees } from "./audience.ts";
-import { CLOSE, type Listener, POLICY, RESTART, SocketListener, type StreamListener } from "./listener.ts";
+import { CLOSE, type Listener, ownerOf, POLICY, RESTART, SocketListener, type StreamListener } from "./listener.ts";
 import { FULL, TOO_MANY } from "./refusals.ts";
 
-/** Listeners of a hub, of an API key in it, and of a customer. */
-export const MAX_LISTENERS = { hub: 2_000, key: 1_000, customer: 20 };
+/** Listeners of a hub, at most. */
+export const MAX_LISTENERS = 2_000;
+/**
+ * Listeners of an API key and of a customer, at most, and bytes that may wait for all of them, of the 128 MB of an object, and for each.
+ * The last page of each may come on top.
+ */
+export const LIMITS = {
+  key: { listeners: 1_000, bytes: 48 * 2 ** 20, each: 4 * 2 ** 20 },
+  customer: { listeners: 20, bytes: 2 * 2 ** 20, each: 256 * 2 ** 10 },
+};
+
+const limitsOf = ({ customer }: Audience) => LIMITS[customer === null ? "key" : "customer"];
+
+/** The listeners of a key or a customer. */
+interface Held {
+  open: number;
+  leaving: number;
+  /** What waits for those that are leaving. */
+  bytes: number;
+}
 
 /** A stream is its own key. */
 type Key = WebSocket | StreamListener;
@@ -22,32 +40,42 @@ export class Listeners extends Map<Key, Listener> {
       (socket.readyState === WebSocket.OPEN ? this : this.#leaving).set(socket, SocketListener.restored(socket));
   }
 
-  /** @throws ApiError `rate_limited`, or `service_unavailable` when there are too many of all. */
-  refuseMore({ keyId, customer }: Audience): void {
-    let [ofKey, ofCustomer] = [0, 0];
-    const all = [...this.values(), ...this.#leaving.values()];
-    for (const { audience } of all) {
-      if (audience.keyId !== keyId || (audience.customer === null) !== (customer === null)) continue;
-      if (customer === null) ofKey++;
-      else if (audience.customer === customer) ofCustomer++;
+  /** What each key and customer has now. */
+  #held(): (owner: string) => Held {
+    const all: Record<string, Held> = {};
+    const of = (owner: string) => (all[owner] ??= { open: 0, leaving: 0, bytes: 0 });
+    for (const { owner } of this.values()) of(owner).open++;
+    for (const { owner, waiting } of this.#leaving.values()) {
+      of(owner).leaving++;
+      of(owner).bytes += waiting;
     }
-    if (ofKey >= MAX_LISTENERS.key || ofCustomer >= MAX_LISTENERS.customer)
-      throw new ApiError("rate_limited", TOO_MANY);
-    if (all.length >= MAX_LISTENERS.hub)
+    return of;
+  }
+
+  /** @throws ApiError `rate_limited`, or `service_unavailable` when there are too many of all. */
+  refuseMore(audience: Audience): void {
+    const held = this.#held()(ownerOf(audience));
+    const { listeners, bytes } = limitsOf(audience);
+    if (held.open + held.leaving >= listeners || held.bytes >= bytes) throw new ApiError("rate_limited", TOO_MANY);
+    if (this.size + this.#leaving.size >= MAX_LISTENERS)
       throw new ApiError("service_unavailable", FULL, { cause: new Error("The hub is full") });
   }
 
   /** Takes one in, with its first pages. */
   begin(key: Key, listener: Listener, pages: readonly Page[]): void {
     this.set(key, listener);
-    this.#send(key, listener, pages);
+    this.#send(key, listener, pages, this.#held());
   }
 
   /** What is too much, it gets when it comes back. */
-  #send(key: Key, listener: Listener, pages: readonly Page[]): void {
+  #send(key: Key, listener: Listener, pages: readonly Page[], heldOf: (owner: string) => Held): void {
+    const { bytes, each } = limitsOf(listener.audience);
+    const held = heldOf(listener.owner);
+    // Each that is open has an equal part of what those that are leaving have left.
+    const part = Math.min(each, (bytes - held.bytes) / held.open);
     for (const page of pages) {
       listener.send(page);
-      if (listener.isFull) return this.end(key, POLICY);
+      if (listener.isFull(part)) return this.end(key, POLICY);
     }
   }
 
@@ -59,6 +87,7 @@ export class Listeners extends Map<Key, Listener> {
   tell(items: readonly Item[], end: string, bookmark: string | undefined): void {
     const customers = new Set(items.map(({ customer }) => customer));
     const pages = new Map<string, Page[]>();
+    const heldOf = this.#held();
     for (const [key, listener] of this) {
       const { audience } = listener;
       // The same for those that see the same. Most customers have no order among the events.
@@ -69,7 +98,7 @@ export class Listeners extends Map<Key, Listener> {
         const seen = items.filter((item) => sees(audience, item));
         pages.set(id, (own = pagesOf(seen, end, bookmark)));
       }
-      this.#send(key, listener, own);
+      this.#send(key, listener, own, heldOf);
     }
   }
 
@@ -104,7 +133,7 @@ export class Listeners extends Map<Key, Listener> {
    * @throws ApiError `service_unavailable` when KV cannot respond: nobody is told anything meanwhile.
    */
   async checkKeys(keys: KVNamespace, onCorrupt: (name: string) => void): Promise<void> {
-    const hashes = new Set([...this.values()].map(({ audience }) => audience.keyHash));
+    const hashes = new Set(this.values().map(({ audience }) => audience.keyHash));
     const lookUp = async (hash: string) => [hash, (await lookUpKeyOfHash(keys, hash, onCorrupt))?.scopes] as const;
     const scopes = new Map(await Promise.all([...hashes].map(lookUp)));
     const now = Date.now();

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import { MAX_LISTENERS } from "../../src/live/listeners.ts";
-import { maxBytes } from "../../src/live/listener.ts";
+import { LIMITS, MAX_LISTENERS } from "../../src/live/listeners.ts";
 import { forgetEnabled } from "../../src/webhooks/nudge.ts";
 import { call, create, expectError, idOf } from "../support/client.ts";
 import { grantKey, grantToken, key, storeKey } from "../support/keys.ts";
@@ -14,8 +13,6 @@ import { connect, Listener, send } from "./listener.ts";
 const LIVE = "/v1/events/live";
 const REX = { name: "Rex", categoryId: 1 };
 const HUB = "live:0";
-const MAX_OF_KEY = maxBytes({ customer: null });
-const MAX_OF_CUSTOMER = maxBytes({ customer: "ada" });
 const hub = () => env.WEBHOOKS.getByName(HUB);
 const check = () => runDurableObjectAlarm(hub());
 const rows = async () => (await env.DB.prepare("SELECT name FROM live_hubs").all()).results;
@@ -174,8 +171,8 @@ describe("a socket", () => {
     ] as const) {
       expect(await listener.end()).toMatchObject({ code: 1008 });
       const bytes = listener.texts.reduce((sum, text) => sum + new TextEncoder().encode(text).length, 0);
-      expect(bytes / MAX_OF_KEY).toBeGreaterThan(share);
-      expect(bytes / MAX_OF_KEY).toBeLessThan(share + 0.02);
+      expect(bytes / LIMITS.key.each).toBeGreaterThan(share);
+      expect(bytes / LIMITS.key.each).toBeLessThan(share + 0.02);
       expect(Math.max(...listener.pages.map(({ events }) => events.length))).toBeLessThan(32);
     }
     expect(quiet.closed).toBeUndefined();
@@ -195,26 +192,10 @@ describe("a socket", () => {
       await vi.waitFor(() => expect(one.closed ?? one.cursor === all.cursor).toBeTruthy());
       events.push(...one.events);
       if (one.closed === undefined) break;
-      expect(one.texts.join().length).toBeLessThan(1.3 * MAX_OF_CUSTOMER);
+      expect(one.texts.join().length).toBeLessThan(1.3 * LIMITS.customer.each);
     }
     expect(events).toEqual(all.events);
     expect(turns).toBeGreaterThan(3);
-  });
-
-  test("that the hub has closed counts until its client knows, because what it did not read stays in memory", async () => {
-    const token = await grantToken(key);
-    const protocols = `petstore.live.v1, ${token}`;
-    const [{ cursor }] = [await listening({ key })];
-    const unread = await Promise.all(
-      Array.from({ length: MAX_LISTENERS.customer }, () =>
-        send(`${LIVE}?cursor=${cursor}`, { Upgrade: "websocket", "Sec-WebSocket-Protocol": protocols }),
-      ),
-    );
-    await add(500);
-    await check();
-    expect(await (await listen({ protocols })).end()).toEqual({ code: 4429, reason: "rate_limited" });
-    for (const response of unread) expect(await new Listener(response).end()).toMatchObject({ code: 1008 });
-    await listening({ protocols });
   });
 });
 
@@ -485,27 +466,6 @@ describe("without a socket", () => {
     expect(text).toMatch(/^retry: .*\nid: .*\ndata: .*\n\n:\n:\n$/);
   });
 
-  test("a stream that nobody reads ends, and counts until what waits for it is read", async () => {
-    await left();
-    const token = await grantToken(key);
-    const one = await listening({ key });
-    const { cursor } = one;
-    const streams = await Promise.all(
-      Array.from({ length: MAX_LISTENERS.customer }, () => stream({}, `cursor=${cursor}`, token)),
-    );
-    await add(500);
-    await check();
-    expect(await one.heard(500)).toHaveLength(500);
-    await expectError(await stream({}, "", token), "rate_limited");
-    for (const { body } of streams) {
-      const text = await new Response(body).text();
-      expect(text.length / MAX_OF_CUSTOMER).toBeGreaterThan(1);
-      expect(text.length / MAX_OF_CUSTOMER).toBeLessThan(1.3);
-    }
-    const again = await read(await stream({}, "", token), 1);
-    await again.leave();
-  });
-
   // Promise: live-page
   test("there is one page at once, which tells whether there is more", async () => {
     await left();
@@ -555,6 +515,44 @@ describe("without a socket", () => {
     const response = await call(LIVE, { key, method: "HEAD", headers: { [name]: value } });
     expect([response.status, response.headers.get("Content-Type")]).toEqual([200, type]);
     expect(await rows()).toEqual([]);
+  });
+});
+
+describe("who does not read", () => {
+  // Promise: live-share
+  test.each([
+    ["sockets", "customer", [5, LIMITS.customer.listeners - 5]],
+    ["streams", "customer", [5, LIMITS.customer.listeners - 5]],
+    ["sockets", "customer", [5, 4]],
+    ["streams", "customer", [5, 4]],
+    ["sockets", "key", [9]],
+  ] as const)("has as much in memory by its %s as a %s may, and no more listeners: %j", async (kind, owner, turns) => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    vi.spyOn(LIMITS.key, "bytes", "get").mockReturnValue(LIMITS.customer.bytes);
+    const other = await listening({ key });
+    const own = await grantKey();
+    const bearer = `Bearer ${owner === "key" ? own : await grantToken(own)}`;
+    const form = kind === "sockets" ? { Upgrade: "websocket" } : { Accept: "text/event-stream" };
+    const join = () => send(`${LIVE}?cursor=${other.cursor}`, { Authorization: bearer, ...form });
+    const unread: Response[] = [];
+    // What waits for the first ones, which have ended, leaves less for the others.
+    for (const [turn, joins] of turns.entries()) {
+      unread.push(...(await Promise.all(Array.from({ length: joins }, join))));
+      await add(300);
+      await check();
+      expect(await other.heard(300 * (turn + 1))).toHaveLength(300 * (turn + 1));
+    }
+    await expectError(await join(), "rate_limited");
+    let bytes = 0;
+    for (const response of unread) {
+      const listener = kind === "sockets" ? new Listener(response) : undefined;
+      if (listener !== undefined) expect(await listener.end()).toMatchObject({ code: 1008 });
+      bytes += (listener?.texts.join("") ?? (await response.text())).length;
+    }
+    expect(bytes).toBeGreaterThan(LIMITS.customer.bytes);
+    expect(bytes).toBeLessThan(LIMITS.customer.bytes + unread.length * 32_768);
+    // What was read waits no more.
+    await vi.waitFor(async () => expect((await join()).status).toBeLessThan(400));
   });
 });
 
@@ -624,7 +622,7 @@ describe("who connects", () => {
         await Promise.all(Array.from({ length: Math.min(100, count - done) }, () => listen(options)));
     };
     const protocols = `petstore.live.v1, ${await grantToken(key)}`;
-    await many({ protocols }, MAX_LISTENERS.customer);
+    await many({ protocols }, LIMITS.customer.listeners);
     await runInDurableObject(hub(), (object) => {
       const { DB } = (object as unknown as { env: Env }).env;
       vi.spyOn(DB, "withSession").mockImplementation(() => expect.unreachable("A refusal costs a read"));
@@ -633,10 +631,10 @@ describe("who connects", () => {
     expect(await (await listen({ protocols, query: place })).end()).toEqual({ code: 4429, reason: "rate_limited" });
     vi.restoreAllMocks();
     await listening({ protocols: `petstore.live.v1, ${await grantToken(key, { customer: "bo" })}` });
-    await many({ key }, MAX_LISTENERS.key);
+    await many({ key }, LIMITS.key.listeners);
     await expectError(await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${key}` }), "rate_limited");
     const other = await grantKey();
-    await many({ key: other }, MAX_LISTENERS.hub - MAX_LISTENERS.key - MAX_LISTENERS.customer - 1);
+    await many({ key: other }, MAX_LISTENERS - LIMITS.key.listeners - LIMITS.customer.listeners - 1);
     await expectError(
       await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${other}` }),
       "service_unavailable",
