@@ -11,6 +11,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
 import { apiKeyOf } from "../http/authentication.ts";
 import { openSession } from "../http/open-session.ts";
+import { isFromForeignPage } from "../http/origin.ts";
 import { idIn } from "../http/path.ts";
 import { refusePreconditions } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
@@ -72,13 +73,15 @@ const urlRule = rule(
 export const urlField = () => z.string(urlRule);
 
 /**
- * The address in the form in which it is stored.
+ * The address in the form in which it is stored. `http` is on this machine, in local development: a page of another site could send
+ * requests to every port here, and learn which ones respond.
  *
  * @throws ApiError `invalid_request` for one that may not receive deliveries.
  */
 export function urlOf(c: Context<AppEnv>, url: string): string {
   const address = receiverUrl(url, c.env);
-  if (address === undefined) throw new ApiError("invalid_request", `url ${urlRule.error({ input: url })}.`);
+  if (address === undefined || (address.startsWith("http:") && isFromForeignPage(c)))
+    throw new ApiError("invalid_request", `url ${urlRule.error({ input: url })}.`);
   return address;
 }
 

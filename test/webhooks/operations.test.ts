@@ -111,20 +111,12 @@ describe("createWebhook", () => {
       "types has to be an array of 1 to 100 of pet.created, pet.updated, ",
     ],
     // The first is a repeated one.
-    ...["pet.created", "pet.sold", "feed.reset", "pet.created ", "", null, 1, ["pet.updated"]].flatMap(
-      (type): [string, object, string][] => [
-        [
-          `the type ${JSON.stringify(type)} after a known one`,
-          { ...NEW, types: ["pet.created", type] },
-          "types has to be",
-        ],
-        [
-          `the type ${JSON.stringify(type)} before a known one`,
-          { ...NEW, types: [type, "pet.created"] },
-          "types has to be",
-        ],
-      ],
-    ),
+    ...["pet.created", "pet.sold", "feed.reset", "pet.created ", "", null, 1, ["pet.updated"]]
+      .flatMap((type) => [
+        ["pet.created", type],
+        [type, "pet.created"],
+      ])
+      .map((types): [string, object, string] => [JSON.stringify(types), { ...NEW, types }, "types has to be"]),
     ["types that are no list", { ...NEW, types: "pet.created" }, "types has to be"],
     ...OUT_OF_RANGE.map((concurrency): [string, object, string] => [
       `${String(concurrency)} attempts at once`,
@@ -134,6 +126,14 @@ describe("createWebhook", () => {
   ])("refuses %s", async (_name, body, message) => {
     expect(await expectError(await send("POST", WEBHOOKS, body), "invalid_request")).toContain(message);
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([]);
+  });
+
+  test.each(["POST", "PATCH"])("takes no address on this machine from a page of another site: %s", async (method) => {
+    const path = method === "POST" ? WEBHOOKS : (await create()).path;
+    const from = (Origin: string) =>
+      send(method, path, { ...NEW, url: "http://127.0.0.1:8788/" }, { headers: { Origin } });
+    await expectError(await from("https://evil.example"), "invalid_request");
+    expect((await from("http://localhost:3000")).ok).toBe(true);
   });
 
   test.each([1, 6])("takes %i attempts at once", async (concurrency) => {
