@@ -1,6 +1,7 @@
 import type { Context, Handler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { crc32 } from "../hash/crc32.ts";
+import { weightsOf } from "./accept.ts";
 import { ORIGIN } from "./paging.ts";
 
 /** Stands for the address of the deployment in what openapi/build.ts writes. */
@@ -56,19 +57,9 @@ export const consolePage: Handler<AppEnv> = async (c) => {
   return page && page.status !== 404 ? page : c.notFound();
 };
 
-/** A media range and its weight (RFC 9110, section 12.5.1). */
-const RANGE = /^\s*([^\s;]*)(?:.*;\s*q=([^\s;]*))?/;
-
-/**
- * Whether an `Accept` names Markdown, with a weight above 0 and not below that of HTML. The most specific range gives the weight of HTML. With
- * a malformed weight, it does not. Hono's parser would add 0.7 KiB to the bundle.
- */
+/** Whether an `Accept` names Markdown, with a weight above 0 and not below that of HTML. The most specific range gives the weight of HTML. */
 export function prefersMarkdown(accept: string): boolean {
-  const weights = new Map<string, number>();
-  for (const part of accept.toLowerCase().split(",")) {
-    const [, range = "", weight = "1"] = RANGE.exec(part) ?? [];
-    weights.set(range, Number(weight));
-  }
+  const weights = weightsOf(accept);
   const markdown = weights.get("text/markdown") ?? 0;
   return markdown > 0 && markdown >= (weights.get("text/html") ?? weights.get("text/*") ?? weights.get("*/*") ?? 0);
 }

@@ -8,6 +8,7 @@ import { decodeEventCursor } from "../feed/place.ts";
 import { feedParameters, LATEST, scopeFor, typesFor } from "../feed/wanted.ts";
 import { crc32 } from "../hash/crc32.ts";
 import { sha256 } from "../hash/sha256.ts";
+import { weightsOf } from "../http/accept.ts";
 import { apiKeyOf, ownerOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
 import { query } from "../http/query.ts";
@@ -33,7 +34,7 @@ export const followLive = handlersOf("followLive", { withoutDatabase: true })(
     const objects = parseLiveObjects(c.env.LIVE_OBJECTS);
     if (objects === 0) throw new ApiError("not_found", NO_LIVE_FEED);
     const isSocket = asksForSocket(c);
-    const isStream = !isSocket && (c.req.header("Accept")?.includes(EVENT_STREAM) ?? false);
+    const isStream = !isSocket && (weightsOf(c.req.header("Accept") ?? "").get(EVENT_STREAM) ?? 0) > 0;
     // Its stream would have no reader.
     if (isStream && c.req.method === "HEAD") return respond(c, 200, { "Content-Type": EVENT_STREAM });
     const last = c.req.header("Last-Event-ID");

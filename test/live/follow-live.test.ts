@@ -508,7 +508,8 @@ describe("without a socket", () => {
   });
 
   test.each([
-    ["Accept", "text/event-stream", "text/event-stream"],
+    ["Accept", "application/json;q=0.1, Text/Event-Stream; Q=0.5", "text/event-stream"],
+    ["Accept", "text/event-stream;q=0", "application/json"],
     ["Upgrade", "websocket", "application/json"],
   ])("HEAD with %s: %s opens nothing", async (name, value, type) => {
     await left();
