@@ -1,18 +1,14 @@
 import { spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import type { BrowserContext, Page } from "playwright-core";
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { PetStore } from "../../client/src/index.ts";
-import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
-import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
-import { applyMigrations } from "../../scripts/migrations.ts";
-import { keyRecordName } from "../../src/auth/key-record.ts";
+import { startProductionService } from "../../scripts/production-service.ts";
 import { LOCAL_API_KEY, LOCAL_TOKEN_SECRET } from "../../src/local-api-key.ts";
 import { newProject } from "../built/project.ts";
 import { serve } from "../built/serve.ts";
@@ -47,8 +43,8 @@ const newName = () => `Ada${crypto.randomUUID().replaceAll("-", "").slice(0, 12)
 const stock = async (name: string) => (await store.pets.create({ name, categoryId: 1 })).animal;
 const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;
 
-async function start(api = origins.loopback, program = inBrowser): Promise<string> {
-  return (await openShop(program, new URL(api), LOCAL_API_KEY)).origin;
+async function start(api = origins.loopback, program = inBrowser, key = LOCAL_API_KEY): Promise<string> {
+  return (await openShop(program, new URL(api), key)).origin;
 }
 
 /** Opens the shop, and counts the requests of the page to the service and to the shop. */
@@ -300,33 +296,17 @@ test("a token that ends in the middle is renewed, and the order is placed once",
 });
 
 test("a customer who is too fast reads how long to wait", async () => {
-  const contents = readFileSync(join(inject("bundle"), "index.js"), "utf8");
-  const limiter = (limit: number) => ({ namespace_id: String(limit), simple: { limit, period: 60 } as const });
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: [{ type: "ESModule", path: "index.js", contents }],
-      compatibilityDate: COMPATIBILITY_DATE,
-      bindings: { ENVIRONMENT: "local", LOG_SUCCESS_SHARE: "0", VERSION: { id: "test" } },
-      d1Databases: { DB: "pets" },
-      kvNamespaces: { API_KEYS: "keys" },
-      ratelimits: {
-        RATE_LIMITER: limiter(1_000),
-        CUSTOMER_RATE_LIMITER: limiter(10),
-        TOKEN_RATE_LIMITER: limiter(10_000),
-      },
-    }),
-  );
-  onTestFinished(() => miniflare.dispose());
-  const api = await miniflare.ready;
-  await applyMigrations(await miniflare.getD1Database("DB"), "drizzle");
-  const keys = await miniflare.getKVNamespace("API_KEYS");
-  await keys.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
-  const { page } = await open(await start(api.origin), newName());
+  // With the limits of production.
+  const { url, key, harness } = await startProductionService(inject("bundle"));
+  onTestFinished(() => harness.close());
+  const { page } = await open(await start(url.origin, inBrowser, key), newName());
   // A new minute may begin once.
-  for (let i = 0; i < 25 && !(await page.getByText("too fast").isVisible()); i++) {
-    const response = page.waitForResponse(/\/v1\/pets/);
+  for (let i = 0; i < 2 && !(await page.getByText("too fast").isVisible()); i++) {
+    await page.evaluate(async (api) => {
+      const headers = { Authorization: `Bearer ${await (await fetch("/token", { method: "POST" })).text()}` };
+      await Promise.all(Array.from({ length: 100 }, () => fetch(`${api}/v1/pets?limit=1`, { headers })));
+    }, url.origin);
     await search(page, "a");
-    await response;
   }
   await said(page, "That was too fast. Please try again in 60 seconds.");
   expect(await page.getByRole("button", { name: "Search" }).isVisible()).toBe(true);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { RequestLine } from "../../src/log/log.ts";
 import { temporaryFolder } from "./folder.ts";
-import { startBuiltService } from "./service.ts";
+import { useBuiltService } from "./service.ts";
 
 // Runs the jq commands of docs/observability.md unchanged in a shell, on lines that the production bundle wrote.
 
@@ -22,31 +22,27 @@ const COMMANDS = new Map(
 );
 
 const folder = temporaryFolder();
+const service = useBuiltService();
 /** Lines of the production bundle, by the kind of request. */
 let recorded: { [name: string]: RequestLine };
 beforeAll(async () => {
-  const service = await startBuiltService();
-  try {
-    const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
-    const send = async (path: string, init: RequestInit = { headers }): Promise<RequestLine> => {
-      const response = await fetch(new URL(path, service.url), init);
-      await response.arrayBuffer();
-      return vi.waitFor(() => {
-        const id = response.headers.get("X-Request-Id") ?? expect.unreachable();
-        const { message } = service.harness.getLogs().find(({ message }) => message.includes(id)) ?? { message: "" };
-        return JSON.parse(message) as RequestLine;
-      });
-    };
-    const body = '{"name":"Rex","categoryId":1}';
-    recorded = {
-      created: await send("/v1/pets", { method: "POST", headers, body }),
-      listed: await send("/v1/pets"),
-      fetched: await send("/v1/pets/1"),
-      refused: await send("/v1/pets", {}),
-    };
-  } finally {
-    await service.harness.close();
-  }
+  const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
+  const send = async (path: string, init: RequestInit = { headers }): Promise<RequestLine> => {
+    const response = await fetch(new URL(path, service.url), init);
+    await response.arrayBuffer();
+    return vi.waitFor(() => {
+      const id = response.headers.get("X-Request-Id") ?? expect.unreachable();
+      const { message } = service.harness.getLogs().find(({ message }) => message.includes(id)) ?? { message: "" };
+      return JSON.parse(message) as RequestLine;
+    });
+  };
+  const body = '{"name":"Rex","categoryId":1}';
+  recorded = {
+    created: await send("/v1/pets", { method: "POST", headers, body }),
+    listed: await send("/v1/pets"),
+    fetched: await send("/v1/pets/1"),
+    refused: await send("/v1/pets", {}),
+  };
 });
 
 /** Turns a recorded line into one from Cloudflare, with another duration and D1 instance. */

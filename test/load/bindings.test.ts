@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
 import { Clock } from "../world/clock.ts";
-import { d1Of } from "../world/d1.ts";
+import { d1Of, pathTo } from "../world/d1.ts";
 import { Database } from "../world/database.ts";
 import { Namespace } from "../world/kv.ts";
 import { Random } from "../world/random.ts";
@@ -14,7 +14,6 @@ import { type Ask, ODD, outcome } from "./asks.ts";
 
 // Runs the same random programs on workerd's D1 and KV and on those of the simulated worlds. Their results have to be equal.
 
-const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 const SEED = 20_261_122;
 const PROGRAMS = 60;
 const CALLS = 8;
@@ -100,7 +99,7 @@ const INSERTED: Ask = {
 };
 
 const real = await miniflare.getD1Database("DB");
-await applyMigrations(real, MIGRATIONS);
+await applyMigrations(real, "drizzle");
 
 async function outcomeOfReal(asks: Ask[]): Promise<object> {
   const response = await miniflare.dispatchFetch("http://d1.test", { method: "POST", body: JSON.stringify(asks) });
@@ -110,17 +109,8 @@ async function outcomeOfReal(asks: Ask[]): Promise<object> {
 /** A database of its own. It answers as soon as it can. */
 function simulatedD1() {
   const clock = new Clock(0);
-  const database = new Database(clock, new Random(SEED), 0, MIGRATIONS);
-  const d1 = d1Of({
-    clock,
-    database,
-    replica: 0,
-    delay: () => 1,
-    goesFurther: () => true,
-    failureOf: () => undefined,
-    onTrip: () => {},
-    deliver: (run) => run(),
-  });
+  const database = new Database(clock, new Random(SEED), 0);
+  const d1 = d1Of(pathTo(database, clock, 1));
   const outcomeOf = async (asks: Ask[]): Promise<object> => {
     const pending = outcome(d1, asks);
     await clock.run();

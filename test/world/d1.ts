@@ -33,6 +33,18 @@ export interface Path {
   deliver: (run: () => void) => void;
 }
 
+/** A way to the primary, so many milliseconds long, on which nothing fails. */
+export const pathTo = (database: Database, clock: Clock, delay: number): Path => ({
+  clock,
+  database,
+  replica: 0,
+  delay: () => delay,
+  goesFurther: () => false,
+  failureOf: () => undefined,
+  onTrip: () => {},
+  deliver: (run) => run(),
+});
+
 class Prepared implements Statement {
   readonly sql: string;
   readonly values: SQLInputValue[];

@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import { Instance, mayWrite, type Statement } from "./sqlite.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 
 /** A transaction with changes, or a restore. */
 interface Commit {
@@ -46,16 +49,16 @@ export class Database {
   readonly #random: Random;
 
   /** @param late chooses which migrations each replica has at first, and when it has the others. All have all without it. */
-  constructor(clock: Clock, random: Random, replicas: number, migrations: string, late?: Random) {
+  constructor(clock: Clock, random: Random, replicas: number, late?: Random) {
     this.#clock = clock;
     this.#random = random;
     this.#replicas = Array.from({ length: replicas }, () => new Replica());
-    this.primary.migrate(migrations);
+    this.primary.migrate(MIGRATIONS);
     const all = this.primary.count("SELECT count(*) FROM d1_migrations");
     for (const replica of this.#replicas) {
-      replica.migrate = () => replica.instance.migrate(migrations);
+      replica.migrate = () => replica.instance.migrate(MIGRATIONS);
       if (late === undefined) continue;
-      replica.instance.migrate(migrations, late.between(0, all - 1));
+      replica.instance.migrate(MIGRATIONS, late.between(0, all - 1));
       replica.migratedAt = clock.now + late.between(MIGRATION_LAG.least, MIGRATION_LAG.most);
     }
     // The migrations are no changes of a row.

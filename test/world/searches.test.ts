@@ -14,7 +14,7 @@ import { MAX_BATCH } from "../../src/pets/batch.ts";
 import { MAX_CHANGES } from "../../src/pets/search.ts";
 import { isFound } from "../model/search.ts";
 import { Clock } from "./clock.ts";
-import { d1Of } from "./d1.ts";
+import { d1Of, pathTo } from "./d1.ts";
 import { Database } from "./database.ts";
 import { programAt, programOf } from "./program.ts";
 import { Random } from "./random.ts";
@@ -79,9 +79,7 @@ const either = () => random.pick<Version>(["present", "released"]);
 /** Both versions on one database. */
 async function startBoth(commit: string) {
   const clock = new Clock(Date.parse("2026-11-22T00:00:00Z"));
-  const database = new Database(clock, random, 0, join(import.meta.dirname, "../../drizzle"));
-  const ideal = { delay: () => 0, deliver: (run: () => void) => run(), failureOf: () => undefined, onTrip: () => {} };
-  const path = { clock, database, replica: 0, goesFurther: () => true, ...ideal };
+  const database = new Database(clock, random, 0);
   const surroundings = { clock, random, skew: () => 0, isAlive: () => true, onError: () => {} };
   const programs = { present: programOf<Worker>("src/index.ts"), released: programAt<Worker>(commit, "src/index.ts") };
   const workers = {
@@ -93,7 +91,7 @@ async function startBoth(commit: string) {
     ENVIRONMENT: "production",
     EVENT_DAYS: "7",
     LOG_SUCCESS_SHARE: "0",
-    DB: d1Of(path),
+    DB: d1Of(pathTo(database, clock, 0)),
     API_KEYS: { get: async () => RECORD },
     RATE_LIMITER: { limit: async () => ({ success: true }) },
   });

@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { Clock } from "./clock.ts";
+import { pathTo } from "./d1.ts";
 import { Database, type Execution } from "./database.ts";
 import { Objects } from "./objects.ts";
 import type { Program } from "./program.ts";
@@ -9,7 +9,6 @@ import type { Statement } from "./sqlite.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 const START = Date.parse("2026-11-22T00:00:00Z");
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -56,7 +55,7 @@ class RecordingDatabase extends Database {
 export class Stage {
   readonly clock = new Clock(START);
   readonly random = new Random(1, "stage");
-  readonly database = new RecordingDatabase(this.clock, this.random, 0, MIGRATIONS);
+  readonly database = new RecordingDatabase(this.clock, this.random, 0);
   readonly objects: Objects;
   readonly posts: Post[] = [];
   readonly changes: Change[] = [];
@@ -82,16 +81,7 @@ export class Stage {
     this.#versions = [{ name: "", program }];
     const { clock, database } = this;
     database.now = () => clock.now;
-    const path = {
-      clock,
-      database,
-      replica: 0,
-      delay: () => TO_DATABASE,
-      goesFurther: () => false,
-      failureOf: () => undefined,
-      onTrip: () => {},
-      deliver: (run: () => void) => run(),
-    };
+    const path = pathTo(database, clock, TO_DATABASE);
     this.objects = new Objects({
       clock,
       faults: { meets: () => false },

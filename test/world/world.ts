@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { PetStore } from "../../client/src/index.ts";
@@ -31,7 +30,6 @@ import { roughRequest } from "./rough.ts";
 import { LOCATIONS, Service, type Version, type Worker } from "./service.ts";
 import { Shops } from "./shops.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Milliseconds until every replica has what the last step did. */
 const QUIET = 180_000;
 /** The share of worlds in which only the world as a whole has troubles. */
@@ -211,7 +209,7 @@ class World {
     const setting = random("setting");
     const faults = new Faults(setting, history, calm);
     const replicas = setting.pick([0, 1, 2, 2, 3]);
-    const database = (this.#database = new Database(clock, random("lag"), replicas, MIGRATIONS, random("late")));
+    const database = (this.#database = new Database(clock, random("lag"), replicas, random("late")));
     const keys = new Namespace(clock, random("keys"), LOCATIONS);
     this.#variables = {
       READ_MAX_AGE: setting.pick(["0", "0", "0", "5"]),
