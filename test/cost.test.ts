@@ -7,7 +7,8 @@ import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
 import { type Cost, END, NOTHING, post, REX, rows } from "../register/cost.ts";
 import { BEFORE, BYTES, EVENT_REMOVAL, REMOVAL, type RequestKind, REQUESTS, ROWS } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
-import { observedDatabase, observedJobDatabase } from "./support/observed-d1.ts";
+import { manyRows } from "./support/many-rows.ts";
+import { allowing, observedDatabase, observedJobDatabase } from "./support/observed-d1.ts";
 import { grantKey, grantToken } from "./support/keys.ts";
 import { OPERATIONS } from "./support/operations.ts";
 
@@ -75,13 +76,15 @@ describe("in this order", { shuffle: false }, () => {
   });
 
   const finished = (count: number) => ({ count, finished: true });
+  const addOldKeys = (count: number) =>
+    manyRows(
+      count,
+      `INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+       SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
+    ).run();
 
   test("the cost of removing an expired idempotency key", async () => {
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-     INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
-     SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
-    ).run();
+    await addOldKeys(500);
     const { DB, statements } = observedJobDatabase();
     expect(await forgetOld(DB, "7")).toEqual({ keys: finished(500), events: finished(0) });
     expect(statements).toHaveLength(2);
@@ -91,10 +94,10 @@ describe("in this order", { shuffle: false }, () => {
 
   test("the cost of removing an old event", async () => {
     // The other events of this file are young.
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
-     INSERT INTO events (id, tag, type, version, data, created_at)
-     SELECT -i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
+    await manyRows(
+      BATCH_SIZE + 1,
+      `INSERT INTO events (id, tag, type, version, data, created_at)
+       SELECT -i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
     ).run();
     const { DB, statements } = observedJobDatabase();
     expect(await forgetOld(DB, "7")).toEqual({ keys: finished(0), events: finished(BATCH_SIZE) });
@@ -103,22 +106,7 @@ describe("in this order", { shuffle: false }, () => {
   });
 
   test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2.5 * BATCH_SIZE})
-     INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
-     SELECT -i, 'plan', i, '', 1, unixepoch() - 90000 FROM n`,
-    ).run();
-    const allowing = (statements: number) => {
-      let count = 0;
-      const run = (sql: string, values: unknown[]) => {
-        if (++count > statements) throw new Error("Too many API requests by single worker invocation.");
-        return env.DB.prepare(sql)
-          .bind(...values)
-          .run();
-      };
-      const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
-      return { prepare } as unknown as D1Database;
-    };
+    await addOldKeys(2.5 * BATCH_SIZE);
     const unfinished = { count: 2 * BATCH_SIZE, finished: false };
     expect(await forgetOld(allowing(3), "7")).toEqual({ keys: unfinished, events: finished(0) });
     expect(await forgetOld(allowing(3), "7")).toEqual({ keys: finished(BATCH_SIZE / 2), events: finished(0) });
@@ -136,9 +124,7 @@ describe("in this order", { shuffle: false }, () => {
     /** Bytes per row, measured with many copies of a row. */
     const bytesOf = async (insert: string) => {
       const before = await size();
-      await env.DB.prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) ${insert}`,
-      ).run();
+      await manyRows(20_000, insert).run();
       return ((await size()) - before) / 20_000;
     };
     const bytes = {

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { call, expectError, expectJson, nextPage, ORIGIN } from "../support/client.ts";
 import { key } from "../support/keys.ts";
+import { manyRows } from "../support/many-rows.ts";
 
 // What every list does alike: its orders, and the versions of its items.
 
@@ -17,10 +18,7 @@ const within = (from: number, until: number) =>
 const [DATED, IS_DATED] = within(20 * 61 - 55, 20 * 212);
 
 beforeAll(async () => {
-  const fill = (insert: string) =>
-    env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL}) ${insert}`,
-    ).run();
+  const fill = (insert: string) => manyRows(TOTAL, insert).run();
   await fill(
     `INSERT INTO pets (name, category_id, status, version)
      SELECT 'Animal ' || i, i % 3, CASE i % 5 WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END, i FROM n`,

@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { type Sort, SORTS } from "../../src/db/page.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
@@ -6,6 +5,7 @@ import { encodeCursor } from "../../src/http/cursor.ts";
 import { call } from "../support/client.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, grantToken } from "../support/keys.ts";
+import { manyRows } from "../support/many-rows.ts";
 
 const TOTAL = 20_000;
 /** An order a minute. */
@@ -18,10 +18,7 @@ let keys: { [owner: string]: string };
 beforeAll(async () => {
   const shop = await grantKey();
   keys = { shop, "the token of ada": await grantToken(shop, { customer: "ada" }) };
-  const fill = (insert: string) =>
-    env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL}) ${insert}`,
-    ).run();
+  const fill = (insert: string) => manyRows(TOTAL, insert).run();
   // One animal in a thousand is sold, and the one next to it is pending: at most one of a category is either.
   await fill(
     `INSERT INTO pets (name, category_id, status)

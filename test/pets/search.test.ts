@@ -12,8 +12,9 @@ import { eventsOf } from "../events/feed.ts";
 import { isFound } from "../model/search.ts";
 import { SCRIPTS } from "../../register/scripts.ts";
 import { call, create, expectError, expectJson, idOf, nextPage } from "../support/client.ts";
-import { observedDatabase, observedJobDatabase } from "../support/observed-d1.ts";
 import { key } from "../support/keys.ts";
+import { manyRows } from "../support/many-rows.ts";
+import { allowing, observedDatabase, observedJobDatabase } from "../support/observed-d1.ts";
 
 /** A window of a category merges three statuses, and each of its two readings reads a row ahead. The state of the index is a row too. */
 const MORE = 20;
@@ -25,6 +26,12 @@ async function store(names: readonly string[]): Promise<void> {
   const insert = env.DB.prepare("INSERT INTO pets (id, name, category_id, status) VALUES (?, ?, 1, 'available')");
   const rows = names.map((name, index) => insert.bind(index + 1, name));
   await env.DB.batch([env.DB.prepare("DELETE FROM pets"), UNREADY(), ...rows]);
+}
+
+/** The same with so many, by a name, a category and a status in SQL, which may have the id `i`. */
+async function storeMany(count: number, animal: string, ...values: unknown[]): Promise<void> {
+  const insert = `INSERT INTO pets (id, name, category_id, status) SELECT i, ${animal} FROM n`;
+  await env.DB.batch([env.DB.prepare("DELETE FROM pets"), UNREADY(), manyRows(count, insert, ...values)]);
 }
 
 /** SQL by hand leaves no events: docs/runbook/lost-data.md. */
@@ -390,15 +397,7 @@ describe("a window", () => {
   const RARE = [1, 2, 4_000, WINDOW - 1, WINDOW, WINDOW + 1, WINDOW + 2, 15_000, 2 * WINDOW, 2 * WINDOW + 1, TOTAL];
 
   beforeAll(async () => {
-    await env.DB.batch([
-      env.DB.prepare("DELETE FROM pets"),
-      UNREADY(),
-      env.DB.prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL})
-         INSERT INTO pets (id, name, category_id, status)
-         SELECT i, CASE WHEN i IN (${RARE.join()}) THEN 'Zoë ' || i ELSE 'Animal ' || i END, 7, 'available' FROM n`,
-      ),
-    ]);
+    await storeMany(TOTAL, `iif(i IN (${RARE.join()}), 'Zoë ', 'Animal ') || i, 7, 'available'`);
     await foldNames(env.DB);
   });
 
@@ -515,9 +514,9 @@ describe("the index of words", () => {
     expect([200, 201, 204]).toContain((await call(path, { method, key, body })).status);
   /** An event of each of these animals. */
   const addEvents = (count: number) =>
-    env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-       INSERT INTO events (tag, type, version, data, created_at)
+    manyRows(
+      count,
+      `INSERT INTO events (tag, type, version, data, created_at)
        SELECT i, 'pet.updated', 2, json_object('id', i), strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
     ).run();
 
@@ -526,15 +525,8 @@ describe("the index of words", () => {
     const RARE = [1, 2, 4_000, WINDOW, WINDOW + 1, 2 * WINDOW, 4 * WINDOW, TOTAL - 1, TOTAL];
 
     beforeAll(async () => {
-      await env.DB.batch([
-        env.DB.prepare("DELETE FROM pets"),
-        UNREADY(),
-        env.DB.prepare(
-          `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL})
-           INSERT INTO pets (id, name, category_id, status)
-           SELECT i, iif(i = ${TOTAL}, 'White Black', iif(i % 2, 'White', 'Black')) || iif(i IN (${RARE.join()}), ' Zoë', '') || ' ' || i, 7, 'available' FROM n`,
-        ),
-      ]);
+      const name = `iif(i = ${TOTAL}, 'White Black', iif(i % 2, 'White', 'Black')) || iif(i IN (${RARE.join()}), ' Zoë', '') || ' ' || i`;
+      await storeMany(TOTAL, `${name}, 7, 'available'`);
       await index();
     });
 
@@ -683,14 +675,8 @@ describe("the index of words", () => {
   });
 
   test("runs in bounded steps, also of names with many terms, and goes on in the next run", async () => {
-    await env.DB.batch([
-      env.DB.prepare("DELETE FROM pets"),
-      UNREADY(),
-      env.DB.prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
-         INSERT INTO pets (id, name, category_id, status) SELECT i, ? || i, 1, 'sold' FROM n`,
-      ).bind(String.fromCodePoint(...Array.from({ length: 250 }, (_, i) => 0x4e00 + i * 7))),
-    ]);
+    const terms = String.fromCodePoint(...Array.from({ length: 250 }, (_, i) => 0x4e00 + i * 7));
+    await storeMany(1_500, "? || i, 1, 'sold'", terms);
     let [statements, longest] = [0, 0];
     const counting = (most = Infinity) =>
       ({
@@ -885,21 +871,9 @@ describe("the hourly job", () => {
 
   test("leaves a row that is renamed after it was read, until the next run", async () => {
     await store(["Жук", "Ёж"]);
-    const { DB } = observedJobDatabase();
-    const racing = {
-      prepare(sql: string) {
-        const statement = DB.prepare(sql);
-        return {
-          bind: (...values: unknown[]) => ({
-            async run() {
-              if (sql.startsWith("update")) await env.DB.prepare("UPDATE pets SET name = 'Кот' WHERE id = 1").run();
-              return statement.bind(...values).run();
-            },
-          }),
-        };
-      },
-    } as unknown as D1Database;
-    expect(await foldNames(racing)).toEqual({ count: 1, finished: true });
+    const rename = (sql: string) =>
+      sql.startsWith("update") && env.DB.prepare("UPDATE pets SET name = 'Кот' WHERE id = 1").run();
+    expect(await foldNames(observedJobDatabase(rename).DB)).toEqual({ count: 1, finished: true });
     expect(namesOf(await find("кот"))).toEqual(["Кот"]);
     expect(await find("жук")).toEqual([]);
     expect(await foldNames(env.DB)).toEqual({ count: 1, finished: true });
@@ -908,24 +882,9 @@ describe("the hourly job", () => {
 
   test("folds names that become as long as any, and goes on in the next run", async () => {
     // As many bytes as a parameter of D1 may have are less than these.
-    await env.DB.batch([
-      env.DB.prepare("DELETE FROM pets"),
-      env.DB.prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
-         INSERT INTO pets (id, name, category_id, status) SELECT i, ?, 1, 'sold' FROM n`,
-      ).bind("㌀".repeat(255)),
-    ]);
-    const refusing = (most: number) => {
-      let statements = 0;
-      return {
-        prepare(sql: string) {
-          if (++statements > most) throw new Error("Too many API requests by single Worker invocation.");
-          return env.DB.prepare(sql);
-        },
-      } as unknown as D1Database;
-    };
-    await expect(foldNames(refusing(0))).rejects.toThrow("Too many");
-    const first = await foldNames(refusing(3));
+    await storeMany(1_500, "?, 1, 'sold'", "㌀".repeat(255));
+    await expect(foldNames(allowing(0))).rejects.toThrow("Too many");
+    const first = await foldNames(allowing(3));
     expect(first.finished).toBe(false);
     expect(first.count).toBeGreaterThan(100);
     expect(await foldNames(env.DB)).toEqual({ count: 1_500 - first.count, finished: true });

@@ -33,12 +33,13 @@ export function observedDatabase(...faults: Fault[]) {
   return { starts, statements, DB, roundTrips: () => count };
 }
 
-/** The same for the scheduled job, which opens no session and runs one statement after the other. */
-export function observedJobDatabase() {
+/** The same for the scheduled job, which opens no session and runs one statement after the other: each after `before`. */
+export function observedJobDatabase(before: (sql: string) => unknown = () => {}) {
   const statements: Required<ObservedStatement>[] = [];
   const prepare = (sql: string) => ({
     bind: (...values: unknown[]) => ({
       async run() {
+        await before(sql);
         const result = await env.DB.prepare(sql)
           .bind(...values)
           .run();
@@ -48,4 +49,12 @@ export function observedJobDatabase() {
     }),
   });
   return { statements, DB: { prepare } as unknown as D1Database };
+}
+
+/** That of a plan which allows a job so many statements. */
+export function allowing(statements: number): D1Database {
+  const refuse = () => {
+    if (statements-- <= 0) throw new Error("Too many API requests by single Worker invocation.");
+  };
+  return observedJobDatabase(refuse).DB;
 }
