@@ -18,7 +18,6 @@ import {
   limitCalls,
   MAX_CONCURRENCY,
   MAX_WEBHOOKS,
-  nameOf,
   readableTypes,
   typesField,
   urlField,
@@ -68,7 +67,7 @@ export const createWebhook = createHandlers(
     const created = await creation(call, fields);
     // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
     if (created.replayed) forgetEnabled();
-    else await announce(c, nameOf(created.id, tag));
+    else await announce(c, `${created.id}-${tag}`);
     return created;
   }),
 );

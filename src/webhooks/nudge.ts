@@ -85,12 +85,11 @@ export function forgetEnabled(): void {
  */
 export async function announce(c: Context<AppEnv>, name: string): Promise<void> {
   forgetEnabled();
-  const told = tell(c.env, name).catch(() => {});
+  const tell = async () => c.env.WEBHOOKS.getByName(name).changed(name);
+  const told = tell().catch(() => {});
   c.executionCtx.waitUntil(told);
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, LONGEST_WAIT);
   await Promise.race([told, waited]);
   clearTimeout(timer);
 }
-
-const tell = async ({ WEBHOOKS }: Env, name: string) => WEBHOOKS.getByName(name).changed(name);

@@ -41,10 +41,10 @@ export function receiverUrl(
   if (username !== "" || password !== "" || href.includes("#") || href.length > MAX_URL_CHARACTERS) return undefined;
   if (ENVIRONMENT === "local" && protocol === "http:" && LOOPBACK.test(hostname)) return href;
   const isPublic =
-    PUBLIC_HOST.test(hostname) && hostname.length <= MAX_HOST_CHARACTERS && !PRIVATE.has(lastLabel(hostname));
+    PUBLIC_HOST.test(hostname) &&
+    hostname.length <= MAX_HOST_CHARACTERS &&
+    !PRIVATE.has(hostname.slice(hostname.lastIndexOf(".") + 1));
   return protocol === "https:" && port === "" && isPublic && !isDenied(hostname, WEBHOOK_DENIED_HOSTS)
     ? href
     : undefined;
 }
-
-const lastLabel = (host: string): string => host.slice(host.lastIndexOf(".") + 1);

@@ -62,8 +62,6 @@ export const webhook: Resource<Webhook, typeof webhooks> = {
 
 /** SQL for the name of its object. */
 export const objectName = sql<string>`${webhooks.id} || '-' || ${webhooks.tag}`;
-/** The same name, of a row that is known. */
-export const nameOf = (id: Int64, tag: number): string => `${id}-${tag}`;
 
 const urlRule = rule(
   `an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment`,

@@ -1,10 +1,10 @@
 import type { AddressSettings } from "../url.ts";
-import { originOf, Pace, shareOf } from "./budget.ts";
+import { originOf, Pace } from "./budget.ts";
 import { deliver, type Outcome } from "./delivery.ts";
-import { counts, isSuccess, openingAt, settle } from "./due.ts";
+import { counts, isSuccess, settle } from "./due.ts";
 import { type Ledger, MAX_PENDING } from "./ledger.ts";
 import { Parallel, type Running } from "./parallel.ts";
-import { type Attempt, plan, type Situation, weakest } from "./plan.ts";
+import { type Attempt, plan, situationOf, weakest } from "./plan.ts";
 import type { Waiting } from "./queue.ts";
 import { secretsAt } from "./signing.ts";
 import { isLimit, modeAt } from "./state.ts";
@@ -43,14 +43,7 @@ export class Attempts {
     return gone?.era === this.#ledger.era ? gone.url : undefined;
   }
 
-  situation(now: number): Situation {
-    const [ledger, parallel, turn] = [this.#ledger, this.parallel, this.#turn];
-    const { concurrency = 1, peers = 1 } = ledger.known ?? {};
-    const { proven, url, health } = ledger.progress;
-    const opening = openingAt(health, now);
-    const share = shareOf(concurrency, peers, proven === originOf(url), opening.mode);
-    return { ledger, parallel, turn, now, share, opening };
-  }
+  situation = (now: number) => situationOf(this.#ledger, this.parallel, this.#turn, now);
 
   /** Starts one, if one may start. Otherwise returns when one may, as far as time decides it. */
   startOne(now: number): number | undefined {
@@ -77,9 +70,8 @@ export class Attempts {
   #start(attempt: Attempt, url: string, now: number, givesWayAt: number): void {
     const { row, body, reader } = attempt;
     const { era, progress } = this.#ledger;
-    const { health } = progress;
-    const isProbe = modeAt(health, now) === "failing" && row.lastAttemptAt !== null;
-    const isCounted = counts(row, health, now);
+    const isProbe = modeAt(progress.health, now) === "failing" && row.lastAttemptAt !== null;
+    const isCounted = counts(row, progress.health, now);
     const controller = new AbortController();
     this.#turn++;
     this.#pace.spend();

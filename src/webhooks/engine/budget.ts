@@ -1,7 +1,6 @@
 import type { Mode } from "./state.ts";
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
+const MINUTE = 60_000;
 
 /** Attempts at one host, over all its webhooks: at once, in a minute, and in a minute as long as it has taken nothing. */
 const HOST_AT_ONCE = 12;
@@ -10,27 +9,21 @@ const NEW_HOST_A_MINUTE = 60;
 /** The part of a minute's attempts that may start at once. */
 const BURST = 1 / 6;
 /** Milliseconds between the starts of two attempts at a host that has taken nothing, while one of them runs. */
-const BETWEEN_STARTS = SECOND / 2;
+const BETWEEN_STARTS = 500;
 /** Milliseconds after which the oldest attempt at such a host gives way, when all attempts run that may. */
 const GIVES_WAY_AFTER = 2_500;
 
 /** The part of an address that names its host. */
 export const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : "");
 
-/** What a webhook may use of its host. */
-export interface Share {
-  atOnce: number;
-  aMinute: number;
-  /** Milliseconds between two starts, and until the oldest attempt gives way. */
-  between: number;
-  givesWayAfter: number;
-}
-
 /**
+ * What a webhook may use of its host: attempts at once, and in a minute, and milliseconds between two starts, and until the oldest attempt
+ * gives way.
+ *
  * @param webhooks that are enabled and have this host.
  * @param isProven whether the receiver took a delivery at this host.
  */
-export function shareOf(concurrency: number, webhooks: number, isProven: boolean, mode: Mode): Share {
+export function shareOf(concurrency: number, webhooks: number, isProven: boolean, mode: Mode) {
   const peers = Math.max(webhooks, 1);
   const isFailing = mode === "failing";
   return {
@@ -40,9 +33,6 @@ export function shareOf(concurrency: number, webhooks: number, isProven: boolean
     givesWayAfter: isProven || isFailing ? Infinity : GIVES_WAY_AFTER,
   };
 }
-
-/** Of what runs at once, the part that resources may have whose last attempt failed. */
-export const halfOf = ({ atOnce }: Share): number => Math.max(Math.floor(atOnce / 2), 1);
 
 /** Bounds what starts in any minute: some at once, and the rest of them evenly (a token bucket). */
 export class Pace {

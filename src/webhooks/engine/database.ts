@@ -59,67 +59,41 @@ const selectWanted = compile(
   },
 );
 
-/** Disables a webhook whose receiver is gone, unless it has another address by now. */
-const disable = compile("webhookEngine.disable", (db, parameter: Parameter<Webhook & { url: string }>) =>
+const update = compile("webhookEngine.disable", (db, parameter: Parameter<Webhook & { url: string }>) =>
   db
     .update(webhooks)
     .set({ enabled: 0, disabledReason: "gone", version: sql`${webhooks.version} + 1` })
     .where(and(isThis(parameter), eq(webhooks.url, parameter("url")), eq(webhooks.enabled, 1))),
 );
 
-export interface Configuration {
-  url: string;
-  /** A JSON array. */
-  types: string;
-  enabled: number;
-  place: string;
-  concurrency: number;
-  /** Enabled webhooks that have the same host. */
-  peers: number;
+export type Configuration = NonNullable<ReturnType<typeof selectConfiguration>["row"]>;
+
+// An object always asks the primary: a replica may lag.
+
+/**
+ * In one transaction, so that no restore comes in between, and the types are those of the configuration.
+ *
+ * @param questions where to read the feed, and how many events, at most.
+ * @returns the configuration, if there is one, and the rows of each question. The first one is that of the place, if the feed has it.
+ */
+export async function look(d1: D1Database, name: string, questions: readonly { place: string; limit: number }[] = []) {
+  const webhook = webhookOf(name);
+  const [[configuration], ...rows] = await new Session(d1, undefined).writeRepeatably<[Configuration, ...Read[]]>([
+    selectConfiguration(webhook),
+    ...questions.map(({ place, limit }) => selectWanted({ ...webhook, first: placeAt(place).id, limit: limit + 1 })),
+  ]);
+  return { configuration, rows };
 }
 
-/** Where to read the feed, and how much. */
-export interface Question {
-  place: string;
-  /** Events, at most. */
-  limit: number;
+/** The present end of the feed, with a bookmark that has seen it. */
+export async function readEnd(d1: D1Database): Promise<{ place: string; bookmark: string | undefined }> {
+  const session = new Session(d1, undefined);
+  const [end] = await session.readFromPrimary(selectEnd({}));
+  if (end === undefined) throw new Error("The feed is empty");
+  return { place: end.place, bookmark: session.usage.bookmark };
 }
 
-/** What an object asks the database. Always the primary: a replica may lag. */
-export class Database {
-  readonly #d1: D1Database;
-
-  constructor(d1: D1Database) {
-    this.#d1 = d1;
-  }
-
-  get #session(): Session {
-    return new Session(this.#d1, undefined);
-  }
-
-  /**
-   * In one transaction, so that no restore comes in between, and the types are those of the configuration.
-   *
-   * @returns the configuration, if there is one, and the rows of each question. The first one is that of the place, if the feed has it.
-   */
-  async look(name: string, questions: readonly Question[] = []) {
-    const webhook = webhookOf(name);
-    const [[configuration], ...rows] = await this.#session.writeRepeatably<[Configuration, ...Read[]]>([
-      selectConfiguration(webhook),
-      ...questions.map(({ place, limit }) => selectWanted({ ...webhook, first: placeAt(place).id, limit: limit + 1 })),
-    ]);
-    return { configuration, rows };
-  }
-
-  /** The present end of the feed, with a bookmark that has seen it. */
-  async end(): Promise<{ place: string; bookmark: string | undefined }> {
-    const session = this.#session;
-    const [end] = await session.readFromPrimary(selectEnd({}));
-    if (end === undefined) throw new Error("The feed is empty");
-    return { place: end.place, bookmark: session.usage.bookmark };
-  }
-
-  async disable(name: string, url: string): Promise<void> {
-    await this.#session.writeOnce([disable({ ...webhookOf(name), url })]);
-  }
+/** Disables a webhook whose receiver is gone, unless it has another address by now. */
+export async function disable(d1: D1Database, name: string, url: string): Promise<void> {
+  await new Session(d1, undefined).writeOnce([update({ ...webhookOf(name), url })]);
 }

@@ -14,14 +14,6 @@ export interface Outcome {
   retryAfter: number;
 }
 
-/** A message to a receiver. */
-export interface Message {
-  /** The id of an event, or `msg_` and 22 characters. */
-  id: string;
-  /** JSON. */
-  body: string;
-}
-
 /**
  * Attempts a delivery: one POST, which follows no redirect. It never throws, and nobody ever sees the body of the response.
  *
@@ -30,7 +22,7 @@ export interface Message {
  */
 export async function deliver(
   url: string,
-  { id, body }: Message,
+  { id, body }: { id: string; body: string },
   secrets: readonly string[],
   settings: AddressSettings,
   controller = new AbortController(),

@@ -1,7 +1,7 @@
 import type { Outcome } from "./delivery.ts";
 import type { Waiting } from "./queue.ts";
 import { LONGEST_RETRY_AFTER } from "./retry-after.ts";
-import { FAILS_AFTER, type Mode, modeAt, type State } from "./state.ts";
+import { FAILS_AFTER, modeAt, type State } from "./state.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -42,16 +42,10 @@ export function isRefusedItself(row: Waiting, head: Waiting, state: State, now: 
   return since < tookAt && ![row, head].some((one) => isWithin(one, state.outage) || isWithin(one, state.suspect));
 }
 
-/** When an endpoint wants attempts: of new events, of what waits, and from when on it fails, if nothing succeeds. */
-export interface Opening {
-  mode: Mode;
-  anew: number;
-  probe: number;
-  failsAt: number;
-  heldUntil: number;
-}
+export type Opening = ReturnType<typeof openingAt>;
 
-export function openingAt(state: State, now: number): Opening {
+/** When an endpoint wants attempts: of new events, of what waits, and from when on it fails, if nothing succeeds. */
+export function openingAt(state: State, now: number) {
   const { failedFrom, failedTo, probedAt, probes, limitedUntil } = state;
   const mode = modeAt(state, now);
   // A time further away was made by a clock that was ahead, and so was the last attempt if it is in the future.

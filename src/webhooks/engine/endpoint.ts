@@ -1,14 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { encodeEventCursor } from "../../feed/place.ts";
 import { logFailure } from "../../log/failure.ts";
-import { Database } from "./database.ts";
 import { Ledger } from "./ledger.ts";
-import { Look } from "./look.ts";
+import { Reader } from "./reader.ts";
 import { LONGEST_PAUSE, Run } from "./run.ts";
 import { newSecret } from "./signing.ts";
 import { Store } from "./store.ts";
-import { type TestOutcome, Tests } from "./tests.ts";
-import { deliveriesOf, type Delivery, type Page, stateOf, type WebhookState } from "./view.ts";
+import { Tests } from "./tests.ts";
+import { deliveriesOf, type Page, stateOf } from "./view.ts";
 
 const DAY = 24 * 3_600_000;
 
@@ -25,7 +24,6 @@ const FORGOTTEN_AFTER = 31 * DAY;
  */
 export class WebhookEndpoint extends DurableObject<Env> {
   readonly #store: Store;
-  readonly #database: Database;
   readonly #tests = new Tests();
   /** What the object has in memory. */
   #run: Run;
@@ -33,13 +31,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
     this.#store = new Store(state.storage);
-    this.#database = new Database(env.DB);
     this.#run = this.#remember();
   }
 
   #remember(): Run {
-    const ledger = new Ledger(this.#store);
-    return new Run(ledger, new Look(ledger, this.#database), this.env);
+    return new Run(new Ledger(this.#store), this.env);
   }
 
   /** The object knows its webhook from now on. */
@@ -80,11 +76,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @param place which the feed has.
    * @returns the state, or that a replay runs already.
    */
-  async replay(name: string, place: string): Promise<WebhookState | "replay_running"> {
+  async replay(name: string, place: string) {
     const run = await this.#started(name);
     const { ledger } = run;
-    if (ledger.replay !== undefined) return "replay_running";
-    if (place < ledger.main.place) ledger.startReplay(place);
+    if (ledger.replay !== undefined) return "replay_running" as const;
+    if (place < ledger.main.place) ledger.replay = new Reader(place, ledger.main.place);
     await this.#record(run);
     return stateOf(ledger);
   }
@@ -95,13 +91,13 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @param place the end of the feed.
    * @returns the state with what was left out, or that a replay runs.
    */
-  async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
+  async skip(name: string, place: string) {
     const run = await this.#started(name);
     const { ledger } = run;
     const { main } = ledger;
     const { place: from } = main;
     const { isLost } = await run.look.ask([0]);
-    if (ledger.replay !== undefined) return "replay_running";
+    if (ledger.replay !== undefined) return "replay_running" as const;
     // A place that the feed has lost stays: the next run tells the receiver.
     const isSkipped = !isLost && ledger.main === main;
     const to = place > from ? place : from;
@@ -124,18 +120,18 @@ export class WebhookEndpoint extends DurableObject<Env> {
   }
 
   /** @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute. */
-  async sendTest(name: string): Promise<TestOutcome | number> {
+  async sendTest(name: string) {
     const run = this.#known(name);
-    const outcome = await this.#tests.send(run.ledger, this.#database, this.env);
+    const outcome = await this.#tests.send(run.ledger, this.env);
     if (typeof outcome === "object") await this.#wake(run.change());
     return outcome;
   }
 
-  async state(name: string): Promise<WebhookState> {
+  async state(name: string) {
     return stateOf((await this.#started(name)).ledger);
   }
 
-  async deliveries(name: string, page: Page): Promise<{ deliveries: Delivery[]; next: string | undefined }> {
+  async deliveries(name: string, page: Page) {
     const { ledger } = this.#known(name);
     ledger.record(Date.now());
     return deliveriesOf([...ledger.queue.rows], this.#store.finished(ledger.progress), page);
@@ -145,7 +141,10 @@ export class WebhookEndpoint extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     let next: number | undefined;
     try {
-      next = await this.#deliver();
+      const { ledger } = this.#run;
+      const isKnown = ledger.progress.name !== "";
+      const end = isKnown ? await this.#run.run() : undefined;
+      next = end === "deleted" ? await this.#forget(ledger) : end;
     } catch (error) {
       next = Date.now() + PAUSE_AFTER_FAILURE;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
@@ -153,15 +152,6 @@ export class WebhookEndpoint extends DurableObject<Env> {
     } finally {
       await this.#wake(next);
     }
-  }
-
-  /** Returns when the next run has to begin. */
-  async #deliver(): Promise<number | undefined> {
-    const { ledger } = this.#run;
-    if (ledger.progress.name === "") return undefined;
-    const next = await this.#run.run();
-    if (next === "deleted") return this.#forget(ledger);
-    return next === "disabled" ? Date.now() + LONGEST_PAUSE : next;
   }
 
   /** Without its row, an object stops, and forgets everything when no restore can bring the row back. */

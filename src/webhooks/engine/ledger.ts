@@ -102,11 +102,6 @@ export class Ledger {
       this.queue.put({ ...oldest, nextAttemptAt: Math.min(oldest.nextAttemptAt, happening.at) });
   }
 
-  begin(place: string): void {
-    this.main = new Reader(place);
-    this.#isChanged = true;
-  }
-
   bodyOf = (key: string): string | undefined => this.#changed.get(key)?.body ?? this.#store.body(key);
 
   /** @param body of a delivery that did not wait before. */
@@ -143,16 +138,10 @@ export class Ledger {
     this.stopReplay();
   }
 
-  startReplay(place: string): void {
-    this.replay = new Reader(place, this.main.place);
-    this.#isChanged = true;
-  }
-
   /** Ends a replay, with its deliveries that wait. */
   stopReplay(): void {
     this.drop(({ isReplay }) => isReplay);
     this.replay = undefined;
-    this.#isChanged = true;
   }
 
   /** Records everything in one transaction. */
@@ -165,7 +154,8 @@ export class Ledger {
     }
     this.queue.endPauses(now);
     const { progress } = this;
-    const replay = this.replay?.hasEnded === false ? { place: this.replay.place, end: this.replay.end ?? "" } : null;
+    const { place: at = "", end = "" } = this.replay ?? {};
+    const replay = at < end ? { place: at, end } : null;
     const isMoved = this.main.place !== progress.place || replay?.place !== progress.replay?.place;
     if (!this.#isChanged && !isMoved && this.#changed.size === 0) return;
     const { place, furthest } = this.main;

@@ -1,7 +1,8 @@
 import { encodeEventCursor } from "../../feed/place.ts";
-import type { Configuration, Database } from "./database.ts";
+import { type Configuration, look, readEnd } from "./database.ts";
 import { messageBody, messageId } from "./delivery.ts";
 import { type Ledger, newRow, RESET } from "./ledger.ts";
+import { Reader } from "./reader.ts";
 
 /** Milliseconds after a change of the configuration, for which isolates may not know it, and nudge nobody. */
 export const LONGEST_WAIT = 12_000;
@@ -12,14 +13,14 @@ export type Stop = "deleted" | "disabled";
 /** What an object sees of the database: the configuration of its webhook, and the feed from its places on. */
 export class Look {
   readonly #ledger: Ledger;
-  readonly #database: Database;
+  readonly #d1: D1Database;
   at = 0;
   #askedAt = 0;
   /** A look has to begin at this time or later: something may have come. */
   #expectedUntil = 0;
 
-  constructor(ledger: Ledger, database: Database) {
-    [this.#ledger, this.#database] = [ledger, database];
+  constructor(ledger: Ledger, d1: D1Database) {
+    [this.#ledger, this.#d1] = [ledger, d1];
   }
 
   /** Something new may show up to so many milliseconds from now, `LONGEST_WAIT` at most. */
@@ -44,7 +45,7 @@ export class Look {
     const { configuration, rows, isLost } = await this.ask(limits);
     [this.#askedAt, this.at] = [askedAt, Date.now()];
     if (configuration === undefined) return "deleted";
-    if (ledger.main.place === "") ledger.begin(configuration.place);
+    if (ledger.main.place === "") ledger.main = new Reader(configuration.place);
     this.#learn(configuration);
     if (configuration.enabled === 0) return "disabled";
     // Its place was not known, or a call has moved it meanwhile.
@@ -67,7 +68,7 @@ export class Look {
     // Of what came before a crash, only its last place is known.
     const isAhead = furthest > readTo;
     if (isAhead) questions.push({ place: furthest, limit: 0 });
-    const { configuration, rows } = await this.#database.look(progress.name, questions);
+    const { configuration, rows } = await look(this.#d1, progress.name, questions);
     const isLost = rows[0]?.[0]?.place !== readTo || (isAhead && rows.at(-1)?.[0]?.place !== furthest);
     return { configuration, rows, isLost };
   }
@@ -98,7 +99,7 @@ export class Look {
    */
   async #reset(): Promise<undefined> {
     const ledger = this.#ledger;
-    const { place, bookmark } = await this.#database.end();
+    const { place, bookmark } = await readEnd(this.#d1);
     const now = Date.now();
     const id = messageId();
     ledger.drop(() => true);
@@ -107,10 +108,5 @@ export class Look {
     ledger.put(row, messageBody(id, RESET, { cursor: encodeEventCursor(place), bookmark }));
     ledger.set({ resets: ledger.progress.resets + 1, resetAt: now });
     ledger.record(now);
-  }
-
-  /** Disables the webhook, whose receiver is gone. The next look learns it. */
-  disable(url: string): Promise<void> {
-    return this.#database.disable(this.#ledger.progress.name, url);
   }
 }

@@ -1,5 +1,5 @@
-import { halfOf, type Share } from "./budget.ts";
-import { isOnlyWithin, isRefusedItself, type Opening, startsAt } from "./due.ts";
+import { originOf, shareOf } from "./budget.ts";
+import { isOnlyWithin, isRefusedItself, openingAt, startsAt } from "./due.ts";
 import { type Ledger, MAX_PENDING, newRow, RESET } from "./ledger.ts";
 import type { Parallel } from "./parallel.ts";
 import { laneOf, type Waiting } from "./queue.ts";
@@ -26,20 +26,20 @@ export interface Attempt {
   reader: Reader | undefined;
 }
 
-/** What decides what may start. */
-export interface Situation {
-  ledger: Ledger;
-  parallel: Parallel;
-  share: Share;
-  opening: Opening;
-  now: number;
-  /** Counts the attempts. */
-  turn: number;
-}
+type Situation = ReturnType<typeof situationOf>;
 
-/** Whether a `feed.reset` waits that goes before all others. Nothing is read meanwhile. */
-const isReset = ({ progress, queue }: Ledger, now: number): boolean =>
-  now < progress.resetAt + RESET_GOES_FIRST && queue.rows.some(({ type }) => type === RESET);
+/**
+ * What decides what may start.
+ *
+ * @param turn counts the attempts.
+ */
+export function situationOf(ledger: Ledger, parallel: Parallel, turn: number, now: number) {
+  const { concurrency = 1, peers = 1 } = ledger.known ?? {};
+  const { proven, url, health } = ledger.progress;
+  const opening = openingAt(health, now);
+  const share = shareOf(concurrency, peers, proven === originOf(url), opening.mode);
+  return { ledger, parallel, turn, now, share, opening };
+}
 
 /** Whether the receiver refused the resource last, and not an outage alone. */
 const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
@@ -57,7 +57,8 @@ const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
 export function plan(situation: Situation): Attempt | number {
   const { ledger, parallel, share, opening, now, turn } = situation;
   if (parallel.size >= share.atOnce) return Infinity;
-  const mayBeRefused = parallel.refused < halfOf(share);
+  // Half of the places, at least one.
+  const mayBeRefused = parallel.refused < Math.max(Math.floor(share.atOnce / 2), 1);
   const { best, soonest } = scan(situation, mayBeRefused);
   const isReplayFirst = turn % TURNS === 0;
   for (const isReplay of [isReplayFirst, !isReplayFirst]) {
@@ -125,8 +126,9 @@ function fromWindow(
  * only waits for its time, a read is worth it only when many fit.
  */
 export function limitsOf({ ledger, parallel, share, opening, now }: Situation): [main: number, replay: number] {
-  const { queue, main, replay, room } = ledger;
-  if (isReset(ledger, now)) return [0, 0];
+  const { queue, main, replay, room, progress } = ledger;
+  const isReset = now < progress.resetAt + RESET_GOES_FIRST && queue.rows.some(({ type }) => type === RESET);
+  if (isReset) return [0, 0];
   // Beyond the room: one that succeeds ends a standstill behind others that are refused.
   const beyond = Math.min(Math.max(room + FEW, 0), FEW);
   const replayed = queue.replayed + (replay?.size ?? 0);

@@ -7,10 +7,7 @@ export interface NewEvent {
 }
 
 /** Rows of a read: an event, or only the place of one that the webhook does not want. */
-export interface Read {
-  place: string;
-  type: string;
-  resource: string;
+export interface Read extends Omit<NewEvent, "body"> {
   event: string | null;
   /** Whether the feed goes on after the window of this read. */
   later: 0 | 1;
@@ -48,11 +45,6 @@ export class Reader {
 
   get size(): number {
     return this.#window.size;
-  }
-
-  /** Whether a replay has reached its end. */
-  get hasEnded(): boolean {
-    return this.end !== undefined && this.place >= this.end;
   }
 
   /**

@@ -1,7 +1,6 @@
 const SECOND = 1_000;
-const DAY = 24 * 60 * 60 * SECOND;
 
-export const LONGEST_RETRY_AFTER = DAY;
+export const LONGEST_RETRY_AFTER = 24 * 3_600 * SECOND;
 /** Characters. The longest date has 33. */
 const LONGEST_HEADER = 64;
 

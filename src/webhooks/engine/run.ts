@@ -1,7 +1,8 @@
 import type { AddressSettings } from "../url.ts";
 import { Attempts } from "./attempts.ts";
+import { disable } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
-import { LONGEST_WAIT, type Look, type Stop } from "./look.ts";
+import { LONGEST_WAIT, Look, type Stop } from "./look.ts";
 import { limitsOf } from "./plan.ts";
 
 const SECOND = 1_000;
@@ -23,13 +24,15 @@ export class Run {
   readonly ledger: Ledger;
   readonly look: Look;
   readonly #attempts: Attempts;
+  readonly #d1: D1Database;
   #isRunning = false;
   #mustLook = true;
   #recordedAt = 0;
   #wakeUp = () => {};
 
-  constructor(ledger: Ledger, look: Look, settings: AddressSettings) {
-    [this.ledger, this.look, this.#attempts] = [ledger, look, new Attempts(ledger, settings)];
+  constructor(ledger: Ledger, env: AddressSettings & Pick<Env, "DB">) {
+    [this.ledger, this.#d1] = [ledger, env.DB];
+    [this.look, this.#attempts] = [new Look(ledger, env.DB), new Attempts(ledger, env)];
   }
 
   /** Notes that the feed has more. Returns when the next run has to begin. Undefined while one runs. */
@@ -53,9 +56,9 @@ export class Run {
   /**
    * Delivers what is due, and reads on in the feed, until there is nothing to do for now.
    *
-   * @returns when the next run has to begin, or why there is nothing to deliver.
+   * @returns when the next run has to begin, unless the webhook is deleted.
    */
-  async run(): Promise<number | Stop> {
+  async run(): Promise<number | "deleted"> {
     const begin = Date.now();
     const attempts = this.#attempts;
     [this.#isRunning, this.#mustLook, this.#recordedAt] = [true, true, begin];
@@ -63,11 +66,15 @@ export class Run {
     try {
       for (;;) {
         // A call may change something meanwhile.
-        while (this.#mustLook) stop = await this.#see();
-        if (stop !== undefined) return stop;
+        while (this.#mustLook) {
+          this.#mustLook = false;
+          stop = await this.look.again(limitsOf(attempts.situation(Date.now())));
+        }
+        if (stop !== undefined) return stop === "disabled" ? Date.now() + LONGEST_PAUSE : stop;
         const gone = attempts.takeGone();
         if (gone !== undefined) {
-          await this.look.disable(gone);
+          // The next look learns it.
+          await disable(this.#d1, this.ledger.progress.name, gone);
           this.#mustLook = true;
           continue;
         }
@@ -115,10 +122,5 @@ export class Run {
     if (!hasMore && (limits[0] === 0 || !this.look.isExpected(now))) return Infinity;
     const readsAt = hasMore ? 0 : Math.min(this.look.at, now) + SHORTEST_PAUSE;
     return Math.max(readsAt, situation.opening.anew);
-  }
-
-  #see(): Promise<Stop | undefined> {
-    this.#mustLook = false;
-    return this.look.again(limitsOf(this.#attempts.situation(Date.now())));
   }
 }

@@ -1,5 +1,4 @@
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
 
 /** Milliseconds without a success, from the first failure on, after which an endpoint fails. */
 export const FAILS_AFTER = 30 * SECOND;
@@ -7,44 +6,36 @@ export const FAILS_AFTER = 30 * SECOND;
 const MAY_BE_OUTAGE = { lasts: 5 * SECOND, failures: 10 };
 /** The receiver limits when it asked for a pause from so many resources, within so many milliseconds. */
 const PAUSES_OF_A_LIMIT = 3;
-const PAUSES_WITHIN = MINUTE;
+const PAUSES_WITHIN = 60 * SECOND;
 
 /** `ok`: events are attempted side by side. `limited`: none is, for now. `failing`: one attempt at a time asks whether it works. */
 export type Mode = "ok" | "limited" | "failing";
 
-/** What the outcomes of all attempts say about an endpoint. Times are in milliseconds since the epoch. The version before reads it too. */
-export interface State {
-  /** Of a delivery, and of a test. */
-  lastSuccessAt: number | null;
-  testedAt: number;
-  /** Since when nothing has succeeded while something was attempted: the first failure, the last one, and how many. */
-  failedFrom: number | null;
-  failedTo: number;
-  failures: number;
-  /** The last probe, and how many since it fails. */
-  probedAt: number;
-  probes: number;
-  /** The last outage. What was last refused in it is due at its end, and what was first refused after `since` is as new. */
-  outage: { from: number; until: number; since?: number } | null;
-  /** The last stretch without a success that may have been one. */
-  suspect: { from: number; until: number } | null;
-  /** Before which nothing starts, and the resources for which the receiver lately asked for a pause. */
-  limitedUntil: number;
-  pauses: { resource: string; at: number }[];
-}
+export type State = typeof START;
+type Time = { from: number; until: number };
 
-export const START: State = {
-  lastSuccessAt: null,
+/**
+ * What the outcomes of all attempts say about an endpoint, in the beginning. Times are in milliseconds since the epoch. The version before
+ * reads it too.
+ */
+export const START = {
+  /** Of a delivery, and of a test. */
+  lastSuccessAt: null as number | null,
   testedAt: 0,
-  failedFrom: null,
+  /** Since when nothing has succeeded while something was attempted: the first failure, the last one, and how many. */
+  failedFrom: null as number | null,
   failedTo: 0,
   failures: 0,
+  /** The last probe, and how many since it fails. */
   probedAt: 0,
   probes: 0,
-  outage: null,
-  suspect: null,
+  /** The last outage. What was last refused in it is due at its end, and what was first refused after `since` is as new. */
+  outage: null as (Time & { since?: number }) | null,
+  /** The last stretch without a success that may have been one. */
+  suspect: null as Time | null,
+  /** Before which nothing starts, and the resources for which the receiver lately asked for a pause. */
   limitedUntil: 0,
-  pauses: [],
+  pauses: [] as { resource: string; at: number }[],
 };
 
 /** What happens to an endpoint. */

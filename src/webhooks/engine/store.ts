@@ -122,14 +122,12 @@ export class Store {
   finished({ finished, recent }: Progress): (Finished & { number: number })[] {
     const chunks = this.#rows<{ number: number; deliveries: string }>(
       "SELECT number, deliveries FROM history ORDER BY number DESC",
-    );
-    const first = finished - recent.length;
-    const numbered = [{ number: first, deliveries: recent }]
-      .concat(chunks.map(({ number, deliveries }) => ({ number, deliveries: JSON.parse(deliveries) as Finished[] })))
+    ).map((chunk) => ({ ...chunk, deliveries: JSON.parse(chunk.deliveries) as Finished[] }));
+    return [{ number: finished - recent.length, deliveries: recent }, ...chunks]
       .flatMap(({ number, deliveries }) =>
         deliveries.map((one, index) => ({ ...one, number: number + index })).toReversed(),
-      );
-    return numbered.filter(({ number }) => number >= finished - MAX_FINISHED);
+      )
+      .filter(({ number }) => number >= finished - MAX_FINISHED);
   }
 
   /** Forgets everything. The object may live on. */

@@ -1,6 +1,6 @@
 import type { AddressSettings } from "../url.ts";
 import { originOf } from "./budget.ts";
-import type { Database } from "./database.ts";
+import { look } from "./database.ts";
 import { deliver, messageBody, messageId, TIMEOUT } from "./delivery.ts";
 import { isSuccess } from "./due.ts";
 import type { Ledger } from "./ledger.ts";
@@ -9,13 +9,6 @@ import { secretsAt } from "./signing.ts";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const TESTS_A_MINUTE = 10;
-
-/** The outcome of a test as clients see it. */
-export interface TestOutcome {
-  response?: number;
-  error?: "timeout" | "connection";
-  milliseconds: number;
-}
 
 /** The tests of a webhook: one at a time, and a few in a minute. */
 export class Tests {
@@ -36,21 +29,21 @@ export class Tests {
   /**
    * Sends a `webhook.test`. One that succeeds makes everything due, also what a receiver still holds. It says nothing of a later address.
    *
-   * @returns the outcome, or the seconds to wait.
+   * @returns the outcome as clients see it, or the seconds to wait.
    */
-  async send(ledger: Ledger, database: Database, settings: AddressSettings): Promise<TestOutcome | number> {
+  async send(ledger: Ledger, env: AddressSettings & Pick<Env, "DB">) {
     const [era, begin] = [ledger.era, Date.now()];
     const wait = this.#wait(begin);
     if (wait > 0) return wait;
     this.#begun.push(begin);
     this.#isRunning = true;
     try {
-      const { configuration } = await database.look(ledger.progress.name);
+      const { configuration } = await look(env.DB, ledger.progress.name);
       if (configuration === undefined) throw new Error("There is no such webhook");
       const id = messageId();
       const message = { id, body: messageBody(id, "webhook.test", {}) };
       const sentAt = Date.now();
-      const outcome = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), settings);
+      const outcome = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), env);
       const now = Date.now();
       if (isSuccess(outcome) && era === ledger.era) {
         ledger.happen({ kind: "tested", at: now });

@@ -6,42 +6,20 @@ import { modeAt } from "./state.ts";
 import type { Finished } from "./progress.ts";
 import { eventId } from "./store.ts";
 
-export interface WebhookState {
-  health: "ok" | "failing";
-  pending: number;
-  cursor: string;
-  lastSuccessAt?: string;
-  nextAttemptAt?: string;
-  resets: number;
-  /** Where the replay is, and where it ends, while one runs. */
-  replay?: { cursor: string; end: string };
-  /** What a replay with `latest` left out. */
-  skipped?: { from: string; to: string };
-}
-
-export interface Delivery {
-  event: string;
-  type: string;
-  status: "pending" | "delivered" | "failed";
-  attempts: number;
-  lastAttemptAt?: string;
-  nextAttemptAt?: string;
-  response?: number;
-  error?: "timeout" | "connection" | "no_room";
-  /** Whether a replay delivers it. Absent when not. */
-  replay?: true;
-}
+export type WebhookState = ReturnType<typeof stateOf>;
+export type Delivery = ReturnType<typeof deliveriesOf>["deliveries"][number];
 
 export interface Page {
   limit: number;
   /** The position that precedes the page. */
   after?: string | undefined;
-  status?: Delivery["status"] | undefined;
+  status?: "pending" | Finished["status"] | undefined;
 }
 
 const toTime = (milliseconds: number) => new Date(milliseconds).toISOString();
 
-export function stateOf(ledger: Ledger): WebhookState {
+/** What a client sees of a webhook. A time that is not known is absent. */
+export function stateOf(ledger: Ledger) {
   const now = Date.now();
   const { progress, queue, main, replay } = ledger;
   const { health } = progress;
@@ -49,12 +27,13 @@ export function stateOf(ledger: Ledger): WebhookState {
   let next = Infinity;
   if (progress.enabled) queue.visit(now, (row) => (next = Math.min(next, startsAt(row, health, opening, now))));
   return {
-    health: modeAt(health, now) === "failing" ? "failing" : "ok",
+    health: modeAt(health, now) === "failing" ? ("failing" as const) : ("ok" as const),
     pending: queue.size,
     cursor: encodeEventCursor(main.place),
     ...(health.lastSuccessAt !== null && { lastSuccessAt: toTime(health.lastSuccessAt) }),
     ...(next !== Infinity && { nextAttemptAt: toTime(next) }),
     resets: progress.resets,
+    // Where the replay is, and where it ends, while one runs.
     ...(replay?.end !== undefined && {
       replay: { cursor: encodeEventCursor(replay.place), end: encodeEventCursor(replay.end) },
     }),
@@ -70,41 +49,33 @@ export function deliveriesOf(
   waiting: readonly Waiting[],
   finished: readonly (Finished & { number: number })[],
   { limit, after, status }: Page,
-): { deliveries: Delivery[]; next: string | undefined } {
-  const positioned = [
+) {
+  const listed = [
     ...waiting
       .toSorted((a, b) => (a.key < b.key ? 1 : -1))
-      .map((row) => {
-        const delivery = deliveryOf({ ...row, event: eventId(row.key), status: "pending" });
-        return { position: `p${row.key}`, delivery: { ...delivery, nextAttemptAt: toTime(row.nextAttemptAt) } };
-      }),
+      .map((row) => ({ ...row, position: `p${row.key}`, event: eventId(row.key), status: "pending" as const })),
     ...finished.map((row) => ({
+      ...row,
       position: `f${String(row.number).padStart(16, "0")}`,
-      delivery: deliveryOf(row),
+      nextAttemptAt: null,
     })),
-  ];
-  const all = positioned.filter(
-    ({ position, delivery }) =>
-      (after === undefined || position < after) && (status === undefined || delivery.status === status),
-  );
-  const page = all.slice(0, limit);
+  ].filter((one) => (after === undefined || one.position < after) && (status === undefined || one.status === status));
+  const page = listed.slice(0, limit);
   return {
-    deliveries: page.map(({ delivery }) => delivery),
-    next: all.length > limit ? page.at(-1)?.position : undefined,
+    // A null is absent.
+    deliveries: page.map(
+      ({ event, type, attempts, lastAttemptAt, response, error, isReplay, nextAttemptAt, ...row }) => ({
+        event,
+        type,
+        status: row.status,
+        attempts,
+        ...(lastAttemptAt !== null && { lastAttemptAt: toTime(lastAttemptAt) }),
+        ...(response !== null && { response }),
+        ...(error !== null && { error }),
+        ...(isReplay && { replay: true as const }),
+        ...(nextAttemptAt !== null && { nextAttemptAt: toTime(nextAttemptAt) }),
+      }),
+    ),
+    next: listed.length > limit ? page.at(-1)?.position : undefined,
   };
-}
-
-/** A null is absent. */
-function deliveryOf(
-  row: Pick<Delivery, "event" | "type" | "status" | "attempts"> &
-    Pick<Waiting, "lastAttemptAt" | "response" | "isReplay"> &
-    Pick<Finished, "error">,
-): Delivery {
-  const { event, type, status, attempts, lastAttemptAt, response, error, isReplay } = row;
-  const delivery: Delivery = { event, type, status, attempts };
-  if (lastAttemptAt !== null) delivery.lastAttemptAt = toTime(lastAttemptAt);
-  if (response !== null) delivery.response = response;
-  if (error !== null) delivery.error = error;
-  if (isReplay) delivery.replay = true;
-  return delivery;
 }
