@@ -1,3 +1,5 @@
+import * as fields from "../client/src/fields.ts";
+import type { Fields } from "../client/src/fits.ts";
 import type { ImportedPet, NewPet, PetPatch } from "../client/src/index.ts";
 import { NOTHING, once, patch, post, put, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
@@ -10,13 +12,13 @@ import {
   fetching,
   maxAge,
   nameOf,
+  referenceOf,
   removing,
   sort,
   STATUSES,
   target,
   textOf,
   walk,
-  type Whole,
 } from "./simulated.ts";
 import type { Random } from "../test/world/random.ts";
 
@@ -36,35 +38,32 @@ const CHANGE = patch({ status: "sold" }, once("change"));
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
 const disturb = () => ({ status: "available", name: "Max" });
 
-const newPet = (random: Random) =>
-  ({
-    name: nameOf(random),
-    categoryId: categoryOf(random),
-    status: random.chance(0.3) ? random.pick(STATUSES) : undefined,
-    externalId: random.chance(0.2) ? externalIdOf(random) : undefined,
-  }) satisfies Whole<NewPet>;
-const patchOfPet = (random: Random) =>
-  ({
-    name: random.chance(0.5) ? nameOf(random) : undefined,
-    categoryId: random.chance(0.3) ? categoryOf(random) : undefined,
-    status: random.chance(0.6) ? random.pick(STATUSES) : undefined,
-    externalId: random.chance(0.1) ? random.pick([null, externalIdOf(random)]) : undefined,
-  }) satisfies Whole<PetPatch>;
-/** Items of other systems, each once. */
-const importsOf = (random: Random) => {
-  const ids = new Set(Array.from({ length: random.between(1, 6) }, () => externalIdOf(random)));
-  return Array.from(
-    ids,
-    (externalId) =>
-      ({
-        externalId,
-        // Few names, so that some animals stay as they are.
-        name: random.pick(["Rex", "Émile 🐍"]),
-        categoryId: random.pick([1n, 2n]),
-        status: random.chance(0.2) ? random.pick(STATUSES) : undefined,
-      }) satisfies Whole<ImportedPet>,
-  );
+/** How often a body names a field that it may lack, and a value. Any other field of the document is a text of `referenceOf`. */
+const DRAWS: { [field: string]: readonly [share: number, valueOf: (random: Random) => unknown] } = {
+  name: [0.5, nameOf],
+  categoryId: [0.3, categoryOf],
+  status: [0.4, (random) => random.pick(STATUSES)],
+  externalId: [0.15, externalIdOf],
 };
+/** A body with fields of a schema. */
+const bodyOf = (random: Random, schema: Fields): { [field: string]: unknown } =>
+  Object.fromEntries(
+    Object.entries(schema).flatMap(([field, kinds]) => {
+      const [share, valueOf] = DRAWS[field] ?? [0.2, referenceOf];
+      if (kinds.includes("undefined") && !random.chance(share)) return [];
+      return [[field, kinds.includes("null") && random.chance(0.5) ? null : valueOf(random)]];
+    }),
+  );
+const newPet = (random: Random) => bodyOf(random, fields.NewPet) as NewPet;
+const patchOfPet = (random: Random): PetPatch => bodyOf(random, fields.PetPatch);
+/** Items of other systems, each once. Few names, so that some animals stay as they are. */
+const importsOf = (random: Random) =>
+  Array.from(new Set(Array.from({ length: random.between(1, 6) }, () => externalIdOf(random))), (externalId) => ({
+    ...(bodyOf(random, fields.ImportedPet) as ImportedPet),
+    externalId,
+    name: random.pick(["Rex", "Émile 🐍"]),
+    categoryId: random.pick([1n, 2n]),
+  }));
 /** Animals, each once. */
 const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) => [
   ...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets"))),

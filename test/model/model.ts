@@ -1,4 +1,5 @@
 // The whole service, for one client at a time and without failures.
+import document from "../../public/openapi.json" with { type: "json" };
 import { isFound } from "./search.ts";
 
 export const STATUSES = ["available", "pending", "sold"] as const;
@@ -430,12 +431,12 @@ export class Model {
 /** No preconditions. */
 const ANY: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-const complete = ({ name, categoryId, status = "available", externalId }: NewPet) => ({
-  name,
-  categoryId,
-  status,
-  externalId: externalId ?? null,
-});
+/** With each field of the document. An absent one is null. */
+function complete(given: NewPet): Omit<Pet, keyof Versioned> {
+  const values: { [field: string]: unknown } = { status: "available", ...given };
+  const all = Object.keys(document.components.schemas.NewPet.properties);
+  return Object.fromEntries(all.map((field) => [field, values[field] ?? null])) as unknown as Pet;
+}
 
 function get<Row extends Versioned>(
   row: Row | undefined,
@@ -493,21 +494,23 @@ export function failure(status: number, code: string): Answer {
   return { status, body: code };
 }
 
-export function writePet({ id, name, categoryId, status, externalId }: Pet): string {
-  const more = externalId === null ? "" : `,"externalId":${JSON.stringify(externalId)}`;
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"${more}}`;
+/**
+ * A resource as its body has it: the fields of the document in their order, without optional ones that are null. Digits of an int64 stay
+ * as they are.
+ */
+function write(schema: "Animal" | "Category" | "Order", row: object): string {
+  const { properties, required } = document.components.schemas[schema];
+  const values = row as { [field: string]: unknown };
+  const texts = Object.entries<{ format?: string; [rule: string]: unknown }>(properties).flatMap(
+    ([field, { format }]) => {
+      const value = format === "int64" ? String(values[field]) : JSON.stringify(values[field]);
+      return values[field] === null && !required.includes(field) ? [] : `"${field}":${value}`;
+    },
+  );
+  return `{${texts.join()}}`;
 }
 
-export function writeCategory({ id, name, description }: Category): string {
-  const more = description === null ? "" : `,"description":${JSON.stringify(description)}`;
-  return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
-}
-
-export function writeOrder({ id, petId, status, createdAt, shipDate, reference, customer }: Order): string {
-  const date = shipDate === null ? "null" : `"${shipDate}"`;
-  const more = [
-    ...(reference === null ? [] : [`,"reference":${JSON.stringify(reference)}`]),
-    ...(customer === null ? [] : [`,"customer":${JSON.stringify(customer)}`]),
-  ].join("");
-  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${createdAt}","shipDate":${date},"complete":${status === "shipped"}${more}}`;
-}
+export const writePet = (pet: Pet) => write("Animal", pet);
+export const writeCategory = (category: Category) => write("Category", category);
+export const writeOrder = (order: Order) =>
+  write("Order", { ...order, quantity: 1, complete: order.status === "shipped" });
