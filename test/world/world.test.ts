@@ -200,10 +200,9 @@ test.each([
   ],
 ])("%s is found", async (_bug, file, text, other, checker) => {
   const mutant = await presentCode([file, text, other]);
-  const runs = [1, 2, 3, 4]
-    .values()
-    .map((seed) => fail(mutant, document, { seed, steps: 800, calm: WITHOUT_WEBHOOKS }, checker));
   let failure: Awaited<ReturnType<typeof fail>>;
-  for (const run of runs) if ((failure = await run) !== undefined) break;
+  // The first world mostly shows it. A new field or call draws other worlds, so many may follow.
+  for (let seed = 1; failure === undefined && seed <= 40; seed++)
+    failure = await fail(mutant, document, { seed, steps: 800, calm: WITHOUT_WEBHOOKS }, checker);
   expect(failure?.violation.checker).toBe(checker);
 });
