@@ -17,6 +17,7 @@ const takenName = async (service: Service, { body }: OnceRequest): Promise<["cat
 export const categories = {
   listCategories: {
     scope: "pets:read",
+    tool: ["read", {}],
     sample: async (store) => {
       for await (const category of store.categories.list()) {
         console.log(category.id, category.name);
@@ -35,6 +36,7 @@ export const categories = {
   },
   createCategory: {
     scope: "pets:write",
+    tool: ["add", { name: "Reptiles" }],
     sample: async (store) => {
       const { category } = await store.categories.create({
         name: "Reptiles",
@@ -83,6 +85,7 @@ export const categories = {
   },
   getCategory: {
     scope: "pets:read",
+    tool: ["read", { categoryId: "1" }],
     sample: async (store) => {
       const { category, etag } = await store.categories.get(1n);
       console.log(category.name, etag);
@@ -96,6 +99,7 @@ export const categories = {
   },
   updateCategory: {
     scope: "pets:write",
+    tool: ["change", { categoryId: "1", description: null }],
     sample: async (store) => {
       const { category } = await store.categories.update(1n, {
         name: "Camelids",
@@ -149,6 +153,7 @@ export const categories = {
   },
   deleteCategory: {
     scope: "pets:write",
+    tool: ["change", { categoryId: "2" }],
     sample: async (store) => {
       await store.categories.delete(5n);
     },

@@ -6,6 +6,7 @@ import { cursorOf } from "./simulated.ts";
 export const events = {
   listEvents: {
     scope: "events:read",
+    tool: "hidden",
     sample: async (store) => {
       const { events, cursor, more } = await store.events.list({
         types: ["pet.created"],
@@ -36,6 +37,7 @@ export const events = {
   },
   followLive: {
     scope: "events:read",
+    tool: "hidden",
     sample: async (store) => {
       for await (const { events } of store.events.follow({ live: true })) {
         for (const event of events) console.log(event.type, event.data);

@@ -4,6 +4,7 @@ import type { Rows } from "./row.ts";
 export const key = {
   getKey: {
     scope: undefined,
+    tool: ["read", {}],
     sample: async (store) => {
       const { name, scopes } = await store.key();
       console.log(name, scopes);
@@ -14,6 +15,7 @@ export const key = {
   },
   createToken: {
     scope: "tokens:create",
+    tool: "hidden",
     sample: async (store) => {
       const { token, expiresAt } = await store.token({ customer: "c_8f2Kq0" });
       console.log(token.length, expiresAt);

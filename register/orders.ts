@@ -20,6 +20,7 @@ async function cancelled({ send }: Service, { path }: OnceRequest): Promise<["or
 export const orders = {
   placeOrder: {
     scope: "orders:place",
+    tool: ["add", { petId: "3", reference: "cart" }],
     sample: async (store) => {
       const { order } = await store.orders.place({ petId: 2n });
       console.log(order.id, order.status);
@@ -82,6 +83,7 @@ export const orders = {
   },
   getOrder: {
     scope: "store:read",
+    tool: ["read", { orderId: "1" }],
     sample: async (store) => {
       const { order } = await store.orders.get(1n);
       console.log(order.status);
@@ -99,6 +101,7 @@ export const orders = {
   },
   updateOrder: {
     scope: "orders:manage",
+    tool: ["change", { orderId: "1", status: "shipped" }],
     sample: async (store) => {
       const { order } = await store.orders.ship(1n);
       console.log(order.shipDate);
@@ -207,6 +210,7 @@ export const orders = {
   },
   listOrders: {
     scope: "store:read",
+    tool: ["read", { petId: "1" }],
     sample: async (store) => {
       for await (const order of store.orders.list({ status: "placed" })) {
         console.log(order.id, order.petId);
@@ -258,6 +262,7 @@ export const orders = {
   },
   cancelOrder: {
     scope: "orders:manage",
+    tool: ["change", { orderId: "2" }],
     sample: async (store) => {
       await store.orders.cancel(2n);
     },
@@ -276,6 +281,7 @@ export const orders = {
   },
   getInventory: {
     scope: "store:read",
+    tool: ["read", {}],
     sample: async (store) => {
       const { inventory, age } = await store.orders.inventory();
       console.log(inventory.available, age);

@@ -72,6 +72,7 @@ const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) 
 export const pets = {
   createPet: {
     scope: "pets:write",
+    tool: "hidden",
     sample: async (store) => {
       const { animal, etag } = await store.pets.create({
         name: "Ada the Alpaca",
@@ -121,6 +122,7 @@ export const pets = {
   },
   createPets: {
     scope: "pets:write",
+    tool: ["add", { items: [{ name: "Rex", categoryId: "-7" }] }],
     sample: async (store) => {
       const count = await store.pets.createMany([
         { name: "Ada the Alpaca", categoryId: 1n },
@@ -173,6 +175,7 @@ export const pets = {
   },
   updatePet: {
     scope: "pets:write",
+    tool: "hidden",
     // oxfmt-ignore
     sample: async (store) => {
       const { animal } = await store.pets.update(
@@ -234,6 +237,7 @@ export const pets = {
   },
   updatePets: {
     scope: "pets:write",
+    tool: ["change", { items: [{ id: "1", name: "Ada" }] }],
     sample: async (store) => {
       const count = await store.pets.updateMany([
         { id: 1n, version: 1, status: "pending" },
@@ -300,6 +304,7 @@ export const pets = {
   },
   importPets: {
     scope: "pets:write",
+    tool: ["change", { items: [{ externalId: "A", name: "Rex", categoryId: "-7" }] }],
     sample: async (store) => {
       await store.pets.upsertMany([{ externalId: "SKU-0007", name: "Ada the Alpaca", categoryId: 1n }], {
         onProgress: ({ animals, warnings }) => console.log(animals[0]?.result, warnings),
@@ -328,6 +333,7 @@ export const pets = {
   },
   deletePet: {
     scope: "pets:write",
+    tool: ["change", { petId: "4" }],
     sample: async (store) => {
       await store.pets.delete(1n);
     },
@@ -344,6 +350,7 @@ export const pets = {
   },
   getPet: {
     scope: "pets:read",
+    tool: "hidden",
     sample: async (store) => {
       const { animal, etag } = await store.pets.get(1n);
       console.log(animal.name, etag);
@@ -364,6 +371,7 @@ export const pets = {
   },
   listPets: {
     scope: "pets:read",
+    tool: ["read", { id: ["1", "2"], include: "version" }],
     sample: async (store) => {
       for await (const animal of store.pets.list({ status: "available" })) {
         console.log(animal.id, animal.name);

@@ -12,6 +12,8 @@ export type OperationId = Exclude<keyof operations, `receive${string}`>;
 interface Every {
   /** Written by hand, because everything else takes it from the guard. Undefined if every key may use the operation. */
   scope: Scope | undefined;
+  /** What its tool at `/mcp` does, and arguments of a call that succeeds. By hand too, as which operations have none. */
+  tool: "hidden" | readonly [kind: "read" | "add" | "change", args: object];
   /** A call of the client. The reference shows its text, and the client has to send the operation. */
   sample: (store: PetStore) => Promise<void>;
   /** What its requests cost, by their names. test/cost.test.ts sends them in the order of the rows. One has to succeed. */

@@ -8,11 +8,12 @@ const HOOK = { url: "https://hooks.shop.com/", types: ["category.deleted"] };
 const SILENT = { url: "http://127.0.0.1:1/hook", types: ["category.deleted"] };
 const removeAll = ({ run }: Service) => run("DELETE FROM webhooks");
 
-const MANAGED = { scope: "webhooks:manage", world: "deliveries" } as const;
+const MANAGED = { scope: "webhooks:manage", world: "deliveries", tool: "hidden" } as const;
 
 export const webhooks = {
   listWebhooks: {
     ...MANAGED,
+    tool: ["read", {}],
     sample: async (store) => {
       for await (const webhook of store.webhooks.list()) {
         console.log(webhook.id, webhook.url);
@@ -95,6 +96,7 @@ export const webhooks = {
   },
   getWebhookState: {
     ...MANAGED,
+    tool: ["read", { webhookId: "1" }],
     sample: async (store) => {
       const { health, pending } = await store.webhooks.state(1n);
       console.log(health, pending);
@@ -144,6 +146,7 @@ export const webhooks = {
   },
   listDeliveries: {
     ...MANAGED,
+    tool: ["read", { webhookId: "1" }],
     sample: async (store) => {
       const { deliveries } = await store.webhooks.deliveries(1n);
       for (const { event, status } of deliveries) console.log(event, status);

@@ -2,11 +2,13 @@
 // of src/.
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { getTableColumns } from "drizzle-orm";
 import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { WHEN } from "../../openapi/errors.ts";
 import { type ErrorCode, ERRORS } from "../../src/errors.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
+import { pets } from "../../src/pets/table.ts";
 import { v1 } from "../../src/v1.ts";
 import { CLOCK, type Happening, type Mode, TRANSITIONS } from "../../src/webhooks/engine/state.ts";
 import { releasesOf } from "../release-notes.ts";
@@ -60,8 +62,25 @@ function webhookStates(): string {
   return ["```mermaid", "stateDiagram-v2", "  [*] --> ok", ...lines, "```"].join("\n");
 }
 
+/** The hourly job fills those of the fold. */
+const PET_COLUMNS = Object.values(getTableColumns(pets)).flatMap(({ name }) => (name.startsWith("folded") ? [] : name));
+
+/** The commands that bring back lost animals, each with every column and a version that no ETag names. */
+const lostAnimals = () => `\`\`\`sh
+npx wrangler d1 execute petstore-production --env production --remote --json --command "
+  SELECT 'INSERT OR IGNORE INTO pets (${PET_COLUMNS.join(", ")}) VALUES (' ||
+    ${PET_COLUMNS.map((name) => (name === "version" ? "(version + 1000)" : `quote(${name})`)).join(" || ', ' || ")} || ');' AS line
+  FROM pets WHERE id BETWEEN 1 AND 5000" | jq --raw-output '.[0].results[].line' > then.sql
+cat ops/start-feed.sql >> then.sql
+npx wrangler d1 time-travel restore petstore-production --env production --bookmark <bookmark of step 3>
+npx wrangler d1 execute petstore-production --env production --remote --file then.sql
+rm then.sql
+\`\`\``;
+
 export const TABLES: Tables = {
   ...COST_TABLES,
+
+  "lost-animals": lostAnimals,
 
   "webhook-states": webhookStates,
 
