@@ -1,10 +1,10 @@
+import { connect } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { useBuiltService } from "./service.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { expectDocumented } from "../support/contract.ts";
-import { exchange, parseResponse } from "./socket.ts";
 
 const service = useBuiltService();
 
@@ -26,6 +26,52 @@ function logLines(): Record<string, unknown>[] {
     .map(({ message }) => message)
     .filter((message) => message.startsWith("{"))
     .map((message) => JSON.parse(message));
+}
+
+/** Milliseconds without a byte after which a connection is given up. */
+const IDLE_LIMIT = 10_000;
+
+/**
+ * Sends raw bytes, which a client library would correct, and returns everything that the server sends before it closes the
+ * connection.
+ *
+ * @param until hang up as soon as the response matches this.
+ * @param end tell the server that the request is complete.
+ */
+function exchange(
+  url: URL,
+  bytes: Uint8Array,
+  { until, end = false }: { until?: RegExp | undefined; end?: boolean } = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const socket = connect(Number(url.port), url.hostname, () => (end ? socket.end(bytes) : socket.write(bytes)));
+    socket.setEncoding("utf8");
+    socket.setTimeout(IDLE_LIMIT, () => socket.destroy(new Error("The server neither responded nor hung up")));
+    socket.on("data", (text: string) => {
+      received += text;
+      if (until?.test(received)) socket.destroy();
+    });
+    socket.on("close", () => resolve(received));
+    // A server may respond and reset the connection while the request is still being sent.
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
+    });
+  });
+}
+
+/** Parses an HTTP/1.1 response and decodes its chunks (RFC 9112, section 7.1). */
+function parseResponse(text: string) {
+  const end = text.indexOf("\r\n\r\n");
+  const [statusLine = "", ...fields] = text.slice(0, end).split("\r\n");
+  const headers = new Headers();
+  for (const field of fields) {
+    const colon = field.indexOf(":");
+    headers.append(field.slice(0, colon), field.slice(colon + 1).trim());
+  }
+  let body = text.slice(end + 4);
+  if (headers.get("Transfer-Encoding") === "chunked") body = body.replace(/(?:^|\r\n)[0-9a-f]+\r\n/gi, "").trim();
+  return { status: Number(statusLine.split(" ")[1]), headers, body };
 }
 
 /** Sends a request line by line. Returns the response with its body parsed. */

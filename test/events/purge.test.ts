@@ -6,6 +6,7 @@ import { BATCH_SIZE } from "../../src/db/purge.ts";
 import worker from "../../src/index.ts";
 import { call, expectError } from "../support/client.ts";
 import { key } from "../support/keys.ts";
+import { manyRows } from "../support/many-rows.ts";
 import { observedJobDatabase } from "../support/observed-d1.ts";
 import { FEED, latest, page, since } from "./feed.ts";
 
@@ -39,13 +40,8 @@ async function ids(): Promise<number[]> {
 }
 /** Adds a number of idempotency keys of an age in seconds: 25 hours unless given. */
 async function fillKeys(count: number, age = 90_000): Promise<void> {
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-     INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
-     SELECT 'old', i, '', 1, unixepoch() - ? FROM n`,
-  )
-    .bind(count, age)
-    .run();
+  const insert = "INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)";
+  await manyRows(count, `${insert} SELECT 'old', i, '', 1, unixepoch() - ? FROM n`, age).run();
 }
 
 const finished = (count: number) => ({ count, finished: true });

@@ -1,3 +1,5 @@
+import { expect } from "vitest";
+
 const NAMES = [
   "a\0b",
   "\0",
@@ -27,3 +29,14 @@ export const EXACT = NAMES.flatMap((name) =>
     return { name, sent: `"name":${JSON.stringify(name)},"categoryId":${sent}`, exact: `"categoryId":${exact},` };
   }),
 );
+
+/** Asserts that the response to a batch has them, each with this text after it. Returns its items. */
+export function expectExact(batch: string, endOf: (place: number) => string): string[] {
+  const items = batch.slice(1, -1).split(/(?<=\}),(?=\{)/);
+  expect(items).toHaveLength(EXACT.length);
+  for (const [place, { name, exact }] of EXACT.entries()) {
+    expect(JSON.parse(items[place] ?? "")).toMatchObject({ name });
+    expect(items[place]?.endsWith(exact + endOf(place)), items[place]).toBe(true);
+  }
+  return items;
+}

@@ -465,6 +465,18 @@ describe("live", () => {
     say = (data: unknown) => this.#listeners.get("message")?.({ data } as never);
     end = (code: number) => this.#listeners.get("close")?.({ code } as never);
   }
+  /** Sockets that play these parts, and repeat the last one. */
+  function scripted(plays: Play[]) {
+    const sockets: FakeSocket[] = [];
+    class Scripted extends FakeSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        const play = plays[Math.min(sockets.push(this), plays.length) - 1];
+        queueMicrotask(() => play?.(this));
+      }
+    }
+    return { sockets, Scripted };
+  }
   const pushed = (types: string[], cursor: string, bookmark = OLD) =>
     `{"events":[${types.map((type) => event(type)).join()}],"cursor":"${cursor}","more":false,"bookmark":"${bookmark}"}`;
   const says =
@@ -478,7 +490,7 @@ describe("live", () => {
       socket.end(code);
     };
 
-  /** Follows for a time over sockets that play these parts, and repeat the last one. */
+  /** Follows for a time over sockets that play these parts. */
   async function live(
     plays: Play[],
     {
@@ -488,14 +500,7 @@ describe("live", () => {
       ...following
     }: FollowOptions & { replies?: Reply[]; options?: Partial<PetStoreOptions>; seconds?: number } = {},
   ) {
-    const sockets: FakeSocket[] = [];
-    class Scripted extends FakeSocket {
-      constructor(url: string, protocols: string[]) {
-        super(url, protocols);
-        const play = plays[Math.min(sockets.push(this), plays.length) - 1];
-        queueMicrotask(() => play?.(this));
-      }
-    }
+    const { sockets, Scripted } = scripted(plays);
     const attempts: unknown[] = [];
     const onAttempt = ({ operation, status, error }: Attempt) => attempts.push([operation, error?.code ?? status]);
     const service = fakeService(replies, { WebSocket: Scripted, onAttempt, retry: { attempts: 1 }, ...options });
@@ -757,14 +762,7 @@ describe("live", () => {
 
   // Promise: follow-ends
   test("a loop that breaks closes its socket, and waits 30 seconds for a key", async () => {
-    const sockets: FakeSocket[] = [];
-    class Scripted extends FakeSocket {
-      constructor(url: string, protocols: string[]) {
-        super(url, protocols);
-        sockets.push(this);
-        queueMicrotask(() => this.say(pushed(["pet.created"], "B")));
-      }
-    }
+    const { sockets, Scripted } = scripted([says(pushed(["pet.created"], "B"))]);
     const { store } = fakeService([], { WebSocket: Scripted });
     for await (const { cursor } of store.events.follow({ live: true, cursor: "A" })) if (cursor === "B") break;
     expect([sockets.map(({ isClosed }) => isClosed), vi.getTimerCount()]).toEqual([[true], 0]);
