@@ -2,10 +2,10 @@
 import { html, nothing } from "lit-html";
 import type { Animal, Category, NewPet } from "../../client/src/index.ts";
 import { fold } from "../../src/pets/fold.ts";
-import { mayReadFeed } from "./feed.ts";
+import { mayReadFeed, names } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
 import { type Action, addressOf, asks, choice, counted, type Column, type Ended, type Fields } from "./page.ts";
-import { filters, input, refuse, sendAllowed } from "./page.ts";
+import { asciiOf, filters, input, isAscii, refuse, sendAllowed } from "./page.ts";
 import { type Attempt, may, type Once, once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
@@ -14,7 +14,8 @@ type Versioned = Animal & { version: number };
 type Values = { [Name in keyof NewPet]-?: NewPet[Name] };
 type Status = Animal["status"];
 const STATUSES: Status[] = ["available", "pending", "sold"];
-const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
+const RESERVED = "pending (reserved, mostly by an order)";
+const STATUS_OPTIONS = STATUSES.map((status) => [status, status === "pending" ? RESERVED : status]);
 const ALL = ["", "all"];
 const scopes = ["pets:write"] as const;
 const MAX_CATEGORIES = 500;
@@ -35,7 +36,7 @@ export const animals = tableView<Row & Versioned>({
     const by = { status: status as Status, categoryId, etags: true, limit: AT_ONCE, sort: "-id" } as const;
     const listOf = (which: object) => store.pets.list({ ...by, ...which }, { signal }).page();
     const found = await listOf(/^#?\d{1,18}$/.test(q) ? { id: [q.replace("#", "")] } : { q: q || undefined });
-    if (/^[!-~]{1,255}$/.test(q)) found.items.unshift(...(await listOf({ externalId: q })).items);
+    if (isAscii(q)) found.items.unshift(...(await listOf({ externalId: q })).items);
     return found;
   },
   fetch: (ids) => store.pets.list({ id: ids, etags: true }).all(ids.length),
@@ -43,7 +44,8 @@ export const animals = tableView<Row & Versioned>({
     const ids = categories.map(({ id, name }) => [`${id}`, name]);
     const by = [choice("Status", "status", [ALL, ...STATUS_OPTIONS]), choice("Category", "category", [ALL, ...ids])];
     return html`${filters("Name or number", "q", by)}
-      <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>`;
+      <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>
+      ${asks("status") === "available" && may("orders:place") ? html`<p>To sell an animal, press <b>Sell</b> beside it.</p>` : nothing}`;
   },
   empty: () => (["q", "status", "category"].some(asks) ? "Nothing found." : "There are no animals. Add one."),
   viewOf: ({ id, name, categoryId, status, externalId }) => html`
@@ -79,19 +81,15 @@ export const animals = tableView<Row & Versioned>({
 });
 
 const nameField = ({ name }: Partial<Animal>) => input("Name", "name", { value: name, isRequired: true });
-const statusField = ({ status = "available" }: Partial<Animal>) => choice("Status", "status", STATUS_OPTIONS, status);
-const idField = ({ externalId }: Partial<Animal>) =>
-  input("Number in another system (optional)", "externalId", { value: externalId });
-const categoryField = ({ categoryId }: Partial<Animal>) => {
-  const value = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
-  return input("Category, by name or number", "category", { value, isRequired: true, list: "categories" });
-};
 /** The input of each column of a file. Here, in the values and in a change, a field of the service that is missing does not compile. */
 const INPUTS: Record<Column, (of: Partial<Animal>) => unknown> = {
   name: nameField,
-  category: categoryField,
-  status: statusField,
-  externalId: idField,
+  category({ categoryId }) {
+    const value = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
+    return input("Category, by name or number", "category", { value, isRequired: true, list: "categories" });
+  },
+  status: ({ status = "available" }) => choice("Status", "status", STATUS_OPTIONS, status),
+  externalId: ({ externalId }) => input("Number in another system (optional)", "externalId", { value: externalId }),
 };
 const fieldsOf = (of: Partial<Animal>) => Object.values(INPUTS).map((inputOf) => inputOf(of));
 export const COLUMNS = Object.keys(INPUTS) as Column[];
@@ -100,7 +98,7 @@ export const animalOf = (text: Record<Column, string>): Values => ({
   name: nameOf(text.name),
   categoryId: categoryIdOf(text.category),
   status: statusOf(text.status),
-  externalId: externalIdOf(text.externalId),
+  externalId: asciiOf("number in another system", text.externalId),
 });
 
 /** Changes the version that the person saw. An order of the animal refuses a status, also the same. */
@@ -132,7 +130,7 @@ async function changeAll(rows: Versioned[], { status, category }: Fields): Promi
 }
 
 async function sell({ id: petId, name }: Row, once: Once, fields: Fields): Promise<Ended> {
-  const [reference, customer] = [fields.reference || undefined, fields.customer || undefined];
+  const [reference, customer] = [fields.reference || undefined, asciiOf("customer number", fields.customer)];
   const { order } = await once((attempt) => store.orders.place({ petId, reference, customer }, attempt));
   return { text: `Order ${order.id} is placed for ${name}. Ship it under Orders.` };
 }
@@ -152,18 +150,15 @@ export async function fetchCategories(signal?: AbortSignal): Promise<void> {
   const named: Category[] = [];
   for await (const category of store.categories.list({ limit: 100 }, { signal }))
     if (named.push(category) === MAX_CATEGORIES) break;
+  for (const { id, name } of named) names.set(`category ${id}`, name);
   [categories, folded] = [named, Map.groupBy(named, ({ name }) => fold(name))];
 }
 
 const categoryOf = (id: bigint): string | undefined => categories.find((category) => category.id === id)?.name;
-const nameOfCategory = (id: bigint): string => categoryOf(id) ?? `category ${id}`;
+const nameOfCategory = (id: bigint): string => categoryOf(id) ?? `category ${id}, name unknown`;
 const isTooLong = (name: string): boolean => [...name].length > 255;
 const nameOf = (text: string): string =>
   isTooLong(text) ? refuse("The name has more than 255 characters.") : text || refuse("The name is missing.");
-const externalIdOf = (text: string): string | undefined =>
-  /^[!-~]{0,255}$/.test(text)
-    ? text || undefined
-    : refuse(`The number in another system, ${text}, has a space, an accent or more than 255 characters.`);
 /** Nothing is what the service takes for it: a new animal is available, and an old one stays. */
 function statusOf(text: string): Status | undefined {
   const status = STATUSES.find((known) => known === text.toLowerCase());

@@ -1,6 +1,7 @@
 // The feed: what happened, the newest first, and what happens now. Other views read it too.
 import { html, nothing } from "lit-html";
 import type { EventType, PetStoreError, PetStoreEvent } from "../../client/src/index.ts";
+import { fetchCategories } from "./animals.ts";
 import { addressOf, asks, button, choice, filters, time, update } from "./page.ts";
 import { may, store } from "./session.ts";
 import { AT_ONCE, listOf, type View } from "./table.ts";
@@ -27,11 +28,13 @@ let [place, reading]: [string?, Promise<void>?] = [];
 export let isAll = false;
 /** What happened since the page was opened, the newest of it. It stands behind a gap until the past is read to its end. */
 const present: PetStoreEvent[] = [];
+/** What an animal or a category is called last, by "animal 17". */
+export const names = new Map<string, string>();
 const begun = Promise.withResolvers<void>();
 let [shown, newest] = [AT_ONCE, ""];
 /** It has the events that the key may read. */
 export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
-export const allRead = () => new Map([...past, ...present].map((event) => [event.id, event]));
+export const allRead = () => new Map([...past, ...present].map((event) => [remember(event).id, event]));
 
 export const feed: View = {
   title: "Feed",
@@ -40,7 +43,7 @@ export const feed: View = {
     [shown, newest] = [AT_ONCE, ""];
     // The present end comes first, so that nothing is missed between it and the past.
     await begun.promise;
-    await readFeed();
+    await Promise.all([readFeed(), may("pets:read") && fetchCategories()]);
   },
   view() {
     const events = [...allRead().values()].filter(isWanted).toSorted((a, b) => (a.id < b.id ? 1 : -1));
@@ -86,6 +89,14 @@ export async function watch(tell: () => void): Promise<void> {
   }
 }
 
+const kindOf = (type: string) => (type.startsWith("pet.") ? "animal" : type.split(".")[0]);
+const called = (what: string, name = names.get(what)) => (name ? `${what} (${name})` : what);
+function remember(event: PetStoreEvent): PetStoreEvent {
+  const { id, name } = event.data as Record<string, string>;
+  if (name) names.set(`${kindOf(event.type)} ${id}`, name);
+  return event;
+}
+
 function animalOf({ type, data }: PetStoreEvent): bigint | undefined {
   const { id, petId } = data as { id: bigint; petId?: bigint };
   return petId ?? (type.startsWith("pet.") ? id : undefined);
@@ -96,17 +107,16 @@ function isWanted(event: PetStoreEvent): boolean {
   return ["", event.type].includes(type) && (animal === "" || String(animalOf(event)) === animal);
 }
 
-/** "Order placed: order 12, animal 17, placed". */
+/** "Order placed: order 12, animal 17 (Ada), placed". */
 export function textOf({ type, data }: PetStoreEvent): string {
-  const { id, petId, categoryId, reference, customer, name, status } = data as Record<string, bigint | string>;
-  const of = type.startsWith("pet.") ? "animal" : type.split(".")[0];
+  const { id, petId, categoryId, reference, customer, name, status } = data as Record<string, string>;
   const about = Object.entries({ animal: petId, category: categoryId, reference, customer });
-  const said = about.flatMap(([label, value]) => (value === undefined ? [] : `${label} ${value}`));
-  return `${wordsOf(type)}: ${[`${of} ${id}`, ...said, name, status].filter(Boolean).join(", ")}`;
+  const said = about.flatMap(([label, value]) => (value === undefined ? [] : called(`${label} ${value}`)));
+  return `${wordsOf(type)}: ${[called(`${kindOf(type)} ${id}`, name), ...said, status].filter(Boolean).join(", ")}`;
 }
 
 function rowOf(event: PetStoreEvent) {
   const animal = animalOf(event);
-  return html`<li><div>${textOf(event)} ${animal === undefined || asks("animal") !== "" ? nothing : html`<a href=${addressOf("feed", { animal })} aria-label="History of animal ${animal}">History</a>`}
-    <p>${time(event.timestamp)} · version ${event.version} · <code>${event.id}</code></p></div></li>`;
+  return html`<li><div>${textOf(event)} ${animal === undefined || asks("animal") !== "" ? nothing : html`<a href=${addressOf("feed", { animal })} aria-label="History of ${called(`animal ${animal}`)}">History</a>`}
+    <p>${time(event.timestamp)}</p></div></li>`;
 }

@@ -33,7 +33,7 @@ export const numbers: View = {
       const [from, to] = [since.toISOString(), before.toISOString()];
       const own = orders.filter(({ createdAt }) => from <= createdAt && createdAt < to);
       const states = Object.keys(STATES).map((state) => own.filter(({ status }) => status === state).length);
-      return [name, counted(own.length, "order"), ...states, meterOf("of the 7 days", own.length, orders.length)];
+      return [name, own.length, ...states, meterOf("of the 7 days", own.length, orders.length)];
     };
     const linkOf = (text: string, from: Date, to = from) =>
       html`<a href=${addressOf("orders", { state: "all", from: dayOf(from), to: dayOf(to) })}>${text}</a>`;
@@ -43,8 +43,8 @@ export const numbers: View = {
     const hours = rowOf("Last 24 hours", new Date(Date.now() - 24 * HOUR));
     return html`<h2>Orders placed</h2>
       ${orders.length < MAX_ORDERS ? nothing : html`<p><b>This is not all</b>: the last ${counted(MAX_ORDERS, "order")} are counted.</p>`}
-      ${tableOf(["When", "Placed", ...Object.values(STATES), "Share"], [hours, week, ...days])}
-      <h2>Animals</h2>${tableOf(["Status", "Animals", "Share"], statuses)}
+      ${tableOf(["When", "Placed", ...Object.values(STATES), "Of the 7 days"], [hours, week, ...days])}
+      <h2>Animals</h2>${tableOf(["Status", "Animals", "Of all"], statuses)}
       <p><small>${counted(total, "animal")}, counted ${stock.age} seconds ago.</small></p>`;
   },
 };

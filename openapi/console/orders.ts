@@ -2,16 +2,14 @@
 import { html, nothing } from "lit-html";
 import type { Animal, Order, OrderQuery, Page } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
-import { addressOf, asks, counted, dayOf, filters, input } from "./page.ts";
+import { addressOf, asks, counted, dayOf, filters, input, isAscii } from "./page.ts";
 import { midnight, moment, page, refuse, time, update } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { absent, AT_ONCE, tableOf, tableView } from "./table.ts";
 
 type Row = Order & { etag: string };
 const STATES = { placed: "To ship", shipped: "Shipped", cancelled: "Cancelled", all: "All" };
-/** What the service takes as a customer, and as a number. */
-const [CUSTOMER, NUMBER] = [/^[!-~]{1,255}$/, /^#?(\d{1,18})$/];
-const MAX_ORDERS = 20_000;
+const [MAX_ORDERS, MAX_ANIMALS] = [20_000, 20];
 const ZONE = moment.resolvedOptions().timeZone;
 const COLUMNS = ["order", "status", `placed (${ZONE})`, `shipped (${ZONE})`, "animal", "name", "customer", "reference"];
 const animals = new Map<bigint, Animal>();
@@ -36,15 +34,13 @@ export const orders = tableView<Row>({
       tab(text, { state, from, to }, find === "" && state === stateAsked()),
     );
     const day = (label: string, name: string) => input(label, name, { type: "date", value: asks(name) });
-    return html`${filters("Number, reference or customer", "find", [day("From", "from"), day("To", "to")])}
+    return html`${filters("Number, animal, reference or customer", "find", [day("From", "from"), day("To", "to")])}
       <nav class="tabs" aria-label="State">${states} ${tab("Today", { state: "all", from: today, to: today }, from === today && to === today)}</nav>`;
   },
   menu: "Sell, download or print",
   above() {
     const [from, to] = [asks("from"), asks("to")];
-    const title = ["Orders", asks("find") || STATES[stateAsked()], from && `from ${from}`, to && `to ${to}`]
-      .filter(Boolean)
-      .join(" ");
+    const title = `Orders ${asks("find") || STATES[stateAsked()]}${from && ` from ${from}`}${to && ` to ${to}`}`;
     const sell = async () => void (location.hash = addressOf("animals", { status: "available" }));
     return [
       { label: "Sell an animal", scopes: ["orders:place", "pets:read"], isPrimary: true, run: sell },
@@ -53,7 +49,7 @@ export const orders = tableView<Row>({
     ];
   },
   empty() {
-    if (asks("find")) return "Nothing found. Type the whole number, reference or customer.";
+    if (asks("find")) return "Nothing found. Type words of a name, or the whole number, reference or customer.";
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },
@@ -80,7 +76,7 @@ export const orders = tableView<Row>({
   },
 });
 
-/** What the address asks for: the orders of a state, or that of a number, those with a reference, and those of a customer. */
+/** What the address asks for: the orders of a state, or that of a number, those with a reference, of a customer, and of the newest animals with a name. */
 async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<Row>>> {
   const [text, state, from, to] = [asks("find"), stateAsked(), asks("from"), asks("to")];
   const createdAfter = from ? midnight(from).toISOString() : undefined;
@@ -88,13 +84,16 @@ async function asked(limit: number, signal?: AbortSignal): Promise<Partial<Page<
   const listOf = (by: OrderQuery) =>
     store.orders.list({ createdAfter, createdBefore, limit, etags: true, sort: "-id", ...by }, { signal }).page();
   if (text === "") return listOf(state === "all" ? {} : { status: state, sort: state === "placed" ? "id" : "-id" });
-  const number = NUMBER.exec(text)?.[1];
-  const [order, named, own] = await Promise.all([
-    number === undefined ? [] : orders.fetch([BigInt(number)]),
-    listOf({ reference: text }),
-    CUSTOMER.test(text) ? listOf({ customer: text }) : undefined,
-  ]);
-  return { ...own, items: [...order, ...named.items, ...(own?.items ?? [])] };
+  const number = /^#?(\d{1,18})$/.exec(text)?.[1];
+  const order = number ? await orders.fetch([BigInt(number)]) : [];
+  const called = { q: text, sort: "-id", limit: MAX_ANIMALS } as const;
+  const found = may("pets:read") ? [await store.pets.list(called, { signal }).page()] : [];
+  const by = [{ reference: text }, ...found.flatMap(({ items }) => items.map(({ id }) => ({ petId: id })))];
+  const lists = await Promise.all(by.map(listOf));
+  const own = isAscii(text) ? await listOf({ customer: text }) : undefined;
+  if ([...found, ...lists].some(({ cursor }) => cursor))
+    page.notice = { text: "There are more. Type more, or choose days." };
+  return { ...own, items: [...order, ...(own?.items ?? []), ...lists.flatMap(({ items }) => items)] };
 }
 
 /** A row for each order that the address asks for. */

@@ -79,6 +79,13 @@ export function refuse(words: string): never {
   throw new Error(words);
 }
 
+/** Whether the service takes it as a customer, and as the number in another system. */
+export const isAscii = (text: string): boolean => /^[!-~]{1,255}$/.test(text);
+export function asciiOf(of: string, text: string): string | undefined {
+  if (text && !isAscii(text)) refuse(`The ${of}, ${text}, has a space, an accent or more than 255 characters.`);
+  return text || undefined;
+}
+
 type Send<Item> = (left: Item[]) => Promise<unknown>;
 type LeaveOut<Item> = (item: Item, why: string) => void;
 /** Sends the items that the service takes, and tells why not the others. It takes all of a request or none, and names the places. */
@@ -159,8 +166,8 @@ export const choice = (label: string, name: string, options: string[][], chosen 
 
 /** A search, and what else narrows a list as soon as it is chosen. The address keeps what they ask for. */
 export function filters(label: string, name: string, others: unknown): TemplateResult {
-  const asked = (fields: Fields) => addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
-  const find = submit("find", async (fields) => void (location.hash = asked(fields)));
+  const kept = Object.fromEntries(page.query);
+  const find = submit("find", async (fields) => void (location.hash = addressOf(page.name, { ...kept, ...fields })));
   const choose = ({ target }: { target: HTMLInputElement }) => target.type !== "search" && target.form?.requestSubmit();
   return html`<form class="fields" role="search" @submit=${find} @change=${choose}>${input(label, name, { type: "search", value: asks(name) })}<button class="primary">Find</button>${others}</form>`;
 }
