@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { Response } from "miniflare";
 import { defineConfig, type Plugin } from "vitest/config";
 import { moduleOf, STATEMENTS, textsOf } from "./scripts/compile-statements.ts";
 
@@ -67,6 +68,8 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               bindings: { TEST_MIGRATIONS: await readD1Migrations("drizzle") },
+              // No test reaches a network: a receiver that no test replaces is down.
+              outboundService: () => new Response(null, { status: 502 }),
               ratelimits: { TIGHT_RATE_LIMITER: { namespace_id: "tight", simple: { limit: 2, period: 60 } } },
             },
           })),
