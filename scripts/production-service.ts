@@ -3,6 +3,10 @@ import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler
 import { generateKey } from "../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { SCOPES } from "../src/auth/scopes.ts";
+import { WRANGLER_SETTINGS } from "./wrangler.ts";
+
+// The wrangler of this process reads them too.
+Object.assign(process.env, WRANGLER_SETTINGS);
 
 export interface ProductionService {
   url: URL;
