@@ -1,4 +1,4 @@
-import { type Schema, Validator } from "@cfworker/json-schema";
+import { dereference, initialBaseURI, type OutputUnit, type Schema, validate } from "@cfworker/json-schema";
 import type { HeadersObject, OpenAPIObject, OperationObject, ReferenceObject, ResponseObject } from "openapi3-ts/oas31";
 import { operationsOf, resolve } from "../../openapi/read.ts";
 import { close } from "./closed.ts";
@@ -22,6 +22,11 @@ const EVERYWHERE = new Set([
 /** The places of the items of a batch, at the beginning of a message. */
 const PLACES = /(?<="message":")\d+(, \d+)*: /;
 
+/** Values that are remembered as valid under a schema, at most. */
+const MAX_KNOWN = 1_000;
+
+type Check = (value: unknown) => OutputUnit[];
+
 /** The parts of a response that a document describes. */
 export interface Documented {
   status: number;
@@ -32,15 +37,15 @@ export interface Documented {
 /** Compares the responses of a service with the document of its interface. */
 export function comparisonWith(document: OpenAPIObject) {
   const operations = operationsOf(document);
-  const validators = new WeakMap<object, Validator>();
-  /** Values that are known to be valid, as JSON. */
-  const valid = new WeakMap<object, Set<string>>();
+  const checks = new Map<object, Check>();
   const templates = Object.keys(document.paths ?? {}).map(
     (path) => [path, new RegExp(`^/v1${path.replace(/\{\w+\}/g, "[^/]+")}$`)] as const,
   );
   const schemas = Object.fromEntries(
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, close(schema as Schema)]),
   );
+  /** Where references lead to, from any schema. */
+  const { [initialBaseURI.href]: _root, ...components } = dereference({ components: { schemas } });
 
   /** The operation of the document that matches a request, if any. A path without parameters comes first (OpenAPI 3.1, Paths Object). */
   function findOperation(method: string, pathname: string): OperationObject | undefined {
@@ -109,21 +114,22 @@ export function comparisonWith(document: OpenAPIObject) {
   }
 
   function differencesOfValue(value: unknown, schema: object, what: string): string[] {
-    const seen = valid.get(schema) ?? new Set();
-    const json = JSON.stringify(value);
-    if (seen.has(json)) return [];
-    const { errors } = validatorOf(schema).validate(value);
-    if (errors.length === 0) valid.set(schema, seen.add(json));
-    return errors.map(({ error, instanceLocation }) => `${what}: ${error} (${instanceLocation})`);
+    const check = checks.get(schema) ?? checkOf(close(schema));
+    checks.set(schema, check);
+    return check(value).map(({ error, instanceLocation }) => `${what}: ${error} (${instanceLocation})`);
   }
 
-  /** Cached, because building one takes longer than the rest of a check. */
-  function validatorOf(schema: object): Validator {
-    const known = validators.get(schema);
-    if (known !== undefined) return known;
-    const validator = new Validator({ ...close(schema), components: { schemas } }, "2020-12", false);
-    validators.set(schema, validator);
-    return validator;
+  function checkOf(schema: Schema): Check {
+    const lookup = dereference(schema, Object.create(components));
+    const known = new Set<string>();
+    return (value) => {
+      const json = JSON.stringify(value);
+      if (known.has(json)) return [];
+      const { errors } = validate(value, schema, "2020-12", lookup, false);
+      if (known.size === MAX_KNOWN) known.clear();
+      if (errors.length === 0) known.add(json);
+      return errors;
+    };
   }
 
   return { findOperation, differencesOf };
