@@ -374,7 +374,7 @@ describe("reads that may be old", () => {
     await env.DB.prepare(
       "INSERT INTO pets (id, name, category_id, status) SELECT value, ?, 1, 'available' FROM json_each(?)",
     )
-      .bind("🐕".repeat(100), JSON.stringify(ids))
+      .bind("🐕".repeat(200), JSON.stringify(ids))
       .run();
     const first = `/v1/pets?limit=100&id=${ids.join("&id=")}`;
     const { response } = await ask(first, maxAge(60));

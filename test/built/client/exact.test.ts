@@ -7,20 +7,16 @@ import { ANIMAL, fakeService, json } from "./fake-service.ts";
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
 const int64 = fc.bigInt({ min: MIN, max: MAX });
+/** Any characters. Those of fast-check take a second to start. */
+const anyText = fc.array(fc.integer({ min: 0, max: 0x10ffff })).map((codes) => String.fromCodePoint(...codes));
 
 describe("parsing", () => {
   test("every int64 is exact in any surrounding text", () => {
     fc.assert(
-      fc.property(
-        int64,
-        int64,
-        fc.string({ unit: "binary" }),
-        fc.constantFrom("", " ", "\n\t "),
-        (a, b, name, space) => {
-          const text = `[{"id"${space}:${space}${a}${space},"name":${JSON.stringify(name)},"petId":${b}}]`;
-          expect(parseExact(text), text).toEqual([{ id: a, name, petId: b }]);
-        },
-      ),
+      fc.property(int64, int64, anyText, fc.constantFrom("", " ", "\n\t "), (a, b, name, space) => {
+        const text = `[{"id"${space}:${space}${a}${space},"name":${JSON.stringify(name)},"petId":${b}}]`;
+        expect(parseExact(text), text).toEqual([{ id: a, name, petId: b }]);
+      }),
     );
   });
 
@@ -77,7 +73,7 @@ describe("parsing", () => {
 
 test("an integer that is written to a field is read exactly", () => {
   fc.assert(
-    fc.property(int64, fc.string({ unit: "binary" }), (integer, name) => {
+    fc.property(int64, anyText, (integer, name) => {
       const text = stringifyExact({ name, status: undefined, categoryId: integer });
       expect(text).toBe(`{"name":${JSON.stringify(name)},"categoryId":${integer}}`);
       expect(stringifyExact({ categoryId: String(integer) })).toBe(`{"categoryId":${integer}}`);
