@@ -19,8 +19,8 @@ export interface Listener {
   readonly owner: string;
   /** Bytes that may wait for its client in memory. */
   readonly waiting: number;
-  /** Whether it has to come back, because more may wait for it than its part. */
-  isFull(part: number): boolean;
+  /** The share of its part that may wait. Those that came together do not end together if it differs. */
+  readonly share: number;
   send(page: Page): void;
   /** Ends it, with a code of a closed socket. Whoever may come back learns the reason of a stream then. */
   end(code: number, reason: string): void;
@@ -29,8 +29,11 @@ export interface Listener {
 /** The key or the customer that it belongs to. */
 export const ownerOf = ({ keyId, customer }: Audience): string => `${keyId} ${customer ?? ""}`;
 
-/** Its audience as JSON, the bytes that it got, its messages that were ignored, and its share: kept at each page, so it is cheap to write. */
-type Attachment = [audience: string, bytes: number, ignored: number, share: number];
+/**
+ * Its audience as JSON, the bytes that it got, its messages that were ignored, and its share, which a socket of version 1.4 lacks. Kept at
+ * each page, so it is cheap to write.
+ */
+type Attachment = [audience: string, bytes: number, ignored: number, share?: number];
 
 /** A socket. What it needs survives the hibernation of its hub. */
 export class SocketListener implements Listener {
@@ -39,20 +42,16 @@ export class SocketListener implements Listener {
   readonly #socket: WebSocket;
   #attachment: Attachment;
 
-  private constructor(socket: WebSocket, attachment: Attachment) {
+  /** @param attachment of a socket that the hub had before, unless given. */
+  constructor(socket: WebSocket, attachment = socket.deserializeAttachment() as Attachment) {
     [this.#socket, this.#attachment] = [socket, attachment];
     this.audience = JSON.parse(attachment[0]) as Audience;
     this.owner = ownerOf(this.audience);
   }
 
-  /** A socket that the hub accepts now. It takes at least half of its part, so that those that came together do not end together. */
+  /** A socket that the hub accepts now. It takes at least half of its part, by chance. */
   static accepted(socket: WebSocket, audience: Audience): SocketListener {
     return new SocketListener(socket, [JSON.stringify(audience), 0, 0, 1 - Math.random() / 2]);
-  }
-
-  /** One that the hub had before. */
-  static restored(socket: WebSocket): SocketListener {
-    return new SocketListener(socket, socket.deserializeAttachment() as Attachment);
   }
 
   /** All that it got: nothing tells how much of it its client has read. */
@@ -60,8 +59,8 @@ export class SocketListener implements Listener {
     return this.#attachment[1];
   }
 
-  isFull(part: number): boolean {
-    return this.waiting > part * this.#attachment[3];
+  get share(): number {
+    return this.#attachment[3] ?? 1;
   }
 
   send({ text, bytes }: Page): void {
@@ -100,6 +99,7 @@ export class StreamListener implements Listener {
   readonly owner: string;
   readonly body: ReadableStream<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly share = 1;
 
   /** @param onGone its client has read all of it, or has left. */
   constructor(audience: Audience, onGone: (listener: StreamListener) => void) {
@@ -120,10 +120,6 @@ export class StreamListener implements Listener {
   /** Here, the stream tells. */
   get waiting(): number {
     return -(this.#writer.desiredSize ?? 0);
-  }
-
-  isFull(part: number): boolean {
-    return this.waiting > part;
   }
 
   send({ cursor, text }: Page): void {

@@ -37,7 +37,7 @@ export class Listeners extends Map<Key, Listener> {
   /** Takes in those that a hub had before. */
   restore(sockets: readonly WebSocket[]): void {
     for (const socket of sockets)
-      (socket.readyState === WebSocket.OPEN ? this : this.#leaving).set(socket, SocketListener.restored(socket));
+      (socket.readyState === WebSocket.OPEN ? this : this.#leaving).set(socket, new SocketListener(socket));
   }
 
   /** What each key and customer has now. */
@@ -75,7 +75,7 @@ export class Listeners extends Map<Key, Listener> {
     const part = Math.min(each, (bytes - held.bytes) / held.open);
     for (const page of pages) {
       listener.send(page);
-      if (listener.isFull(part)) return this.end(key, POLICY);
+      if (listener.waiting > part * listener.share) return this.end(key, POLICY);
     }
   }
 

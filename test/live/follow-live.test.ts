@@ -161,6 +161,13 @@ describe("a socket", () => {
     await add(1_000);
     await check();
     await one.heard(1_000);
+    // Version 1.4 keeps no share.
+    await runInDurableObject(hub(), (_, state) => {
+      for (const socket of state.getWebSockets()) {
+        const kept = socket.deserializeAttachment() as unknown[];
+        if (kept[3] === 1) socket.serializeAttachment(kept.slice(0, 3));
+      }
+    });
     await evictDurableObject(hub());
     expect(one.closed).toBeUndefined();
     await add(1_000);
