@@ -1,13 +1,12 @@
+import * as fields from "../client/src/fields.ts";
 import type { CategoryPatch, NewCategory } from "../client/src/index.ts";
 import { once, patch, post, REMOVE, rows } from "./cost.ts";
 import { newCategory, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, maxAge, nameOf, removing, sort, target, walk, type Whole } from "./simulated.ts";
-import type { Random } from "../test/world/random.ts";
+import { bodyOf, etags, fetching, maxAge, removing, sort, target, walk } from "./simulated.ts";
 
 const CATEGORIES = "/v1/categories";
 
-const description = (random: Random) => random.pick(["", "first", 'a"\\']);
 const disturb = () => ({ name: unique(), description: null });
 const takenName = async (service: Service, { body }: OnceRequest): Promise<["category_exists", string]> => [
   "category_exists",
@@ -74,10 +73,7 @@ export const categories = {
     world: {
       weight: 3,
       prepare({ random, idempotencyKey }) {
-        const category = {
-          name: nameOf(random),
-          description: random.chance(0.5) ? description(random) : undefined,
-        } satisfies Whole<NewCategory>;
+        const category = bodyOf(random, fields.NewCategory) as NewCategory;
         return (client) => client.categories.create(category, { idempotencyKey });
       },
       answer: ({ body, key }, model) => model.createCategory(body as never, key),
@@ -141,11 +137,7 @@ export const categories = {
       prepare(call) {
         const { random, idempotencyKey } = call;
         const { id, ...versions } = target(call, "categories");
-        const text = random.pick([null, description(random)]);
-        const patch = {
-          name: random.chance(0.5) ? nameOf(random) : undefined,
-          description: random.chance(0.5) ? text : undefined,
-        } satisfies Whole<CategoryPatch>;
+        const patch: CategoryPatch = bodyOf(random, fields.CategoryPatch);
         return (client) => client.categories.update(id, patch, { ...versions, idempotencyKey });
       },
       answer: ({ id, body, met, key }, model) => model.patchCategory(id, body, met, key),

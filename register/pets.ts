@@ -1,18 +1,16 @@
 import * as fields from "../client/src/fields.ts";
-import type { Fields } from "../client/src/fits.ts";
 import type { ImportedPet, NewPet, PetPatch } from "../client/src/index.ts";
 import { NOTHING, once, patch, post, put, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
 import {
+  bodyOf,
   type Call,
   categoryOf,
   etags,
   externalIdOf,
   fetching,
   maxAge,
-  nameOf,
-  referenceOf,
   removing,
   sort,
   STATUSES,
@@ -38,22 +36,6 @@ const CHANGE = patch({ status: "sold" }, once("change"));
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
 const disturb = () => ({ status: "available", name: "Max" });
 
-/** How often a body names a field that it may lack, and a value. Any other field of the document is a text of `referenceOf`. */
-const DRAWS: { [field: string]: readonly [share: number, valueOf: (random: Random) => unknown] } = {
-  name: [0.5, nameOf],
-  categoryId: [0.3, categoryOf],
-  status: [0.4, (random) => random.pick(STATUSES)],
-  externalId: [0.15, externalIdOf],
-};
-/** A body with fields of a schema. */
-const bodyOf = (random: Random, schema: Fields): { [field: string]: unknown } =>
-  Object.fromEntries(
-    Object.entries(schema).flatMap(([field, kinds]) => {
-      const [share, valueOf] = DRAWS[field] ?? [0.2, referenceOf];
-      if (kinds.includes("undefined") && !random.chance(share)) return [];
-      return [[field, kinds.includes("null") && random.chance(0.5) ? null : valueOf(random)]];
-    }),
-  );
 const newPet = (random: Random) => bodyOf(random, fields.NewPet) as NewPet;
 const patchOfPet = (random: Random): PetPatch => bodyOf(random, fields.PetPatch);
 /** Items of other systems, each once. Few names, so that some animals stay as they are. */

@@ -1,4 +1,5 @@
 // The calls of programs in the simulated worlds, and the answers of the model.
+import type { Fields } from "../client/src/fits.ts";
 import type { List, Page, Session } from "../client/src/index.ts";
 import type { Answer, Model, Preconditions, View } from "../test/model/model.ts";
 import { SCRIPTS } from "./scripts.ts";
@@ -81,6 +82,24 @@ export const referenceOf = (random: Random) => random.pick(["cart 1", "Ã‰mile ðŸ
 
 /** So few that imports meet. */
 export const externalIdOf = (random: Random) => `SKU-${random.between(1, 25)}`;
+
+/** How often a body names a field that it may lack, and a value. Any other field of the document is a text of `referenceOf`. */
+const DRAWS: { [field: string]: readonly [share: number, valueOf: (random: Random) => unknown] } = {
+  name: [0.5, nameOf],
+  categoryId: [0.3, categoryOf],
+  status: [0.4, (random) => random.pick(STATUSES)],
+  externalId: [0.15, externalIdOf],
+  description: [0.5, (random) => random.pick(["", "first", 'a"\\'])],
+};
+/** A body with fields of a schema. */
+export const bodyOf = (random: Random, schema: Fields): { [field: string]: unknown } =>
+  Object.fromEntries(
+    Object.entries(schema).flatMap(([field, kinds]) => {
+      const [share, valueOf] = DRAWS[field] ?? [0.2, referenceOf];
+      if (kinds.includes("undefined") && !random.chance(share)) return [];
+      return [[field, kinds.includes("null") && random.chance(0.5) ? null : valueOf(random)]];
+    }),
+  );
 
 /** At, after or before the time of an order that a client knows. */
 const timeOf = (random: Random, { times }: Known) =>

@@ -62,20 +62,22 @@ function webhookStates(): string {
   return ["```mermaid", "stateDiagram-v2", "  [*] --> ok", ...lines, "```"].join("\n");
 }
 
-/** The hourly job fills those of the fold. */
-const PET_COLUMNS = Object.values(getTableColumns(pets)).flatMap(({ name }) => (name.startsWith("folded") ? [] : name));
-
-/** The commands that bring back lost animals, each with every column and a version that no ETag names. */
-const lostAnimals = () => `\`\`\`sh
-npx wrangler d1 execute petstore-production --env production --remote --json --command "
-  SELECT 'INSERT OR IGNORE INTO pets (${PET_COLUMNS.join(", ")}) VALUES (' ||
-    ${PET_COLUMNS.map((name) => (name === "version" ? "(version + 1000)" : `quote(${name})`)).join(" || ', ' || ")} || ');' AS line
-  FROM pets WHERE id BETWEEN 1 AND 5000" | jq --raw-output '.[0].results[].line' > then.sql
+/** Brings back lost animals with every column, but for those of the fold, which the hourly job fills. */
+function lostAnimals(): string {
+  const names = Object.values(getTableColumns(pets)).flatMap(({ name }) => (name.startsWith("folded") ? [] : name));
+  const values = names.map((name) => (name === "version" ? "(version + 1000)" : `quote(${name})`));
+  const sql = `
+  SELECT 'INSERT OR IGNORE INTO pets (${names.join(", ")}) VALUES (' ||
+    ${values.join(" || ', ' || ")} || ');' AS line
+  FROM pets WHERE id BETWEEN 1 AND 5000`;
+  return `\`\`\`sh
+npx wrangler d1 execute petstore-production --env production --remote --json --command "${sql}" | jq --raw-output '.[0].results[].line' > then.sql
 cat ops/start-feed.sql >> then.sql
 npx wrangler d1 time-travel restore petstore-production --env production --bookmark <bookmark of step 3>
 npx wrangler d1 execute petstore-production --env production --remote --file then.sql
 rm then.sql
 \`\`\``;
+}
 
 export const TABLES: Tables = {
   ...COST_TABLES,

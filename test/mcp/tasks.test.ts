@@ -133,6 +133,7 @@ describe("a misstep names its remedy", () => {
   const AN_ID = 'has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".';
   const A_KEY = "a new text without spaces for each thing or change, the same one to repeat a call";
   const NEW = { items: [{ name: "A", categoryId: "1" }], idempotencyKey: "x" };
+  const FILTERS = "limit, cursor, sort, include, status, categoryId, id, q, externalId";
   const selling = (status: string) => ({ items: [{ id: "5", status }] });
 
   test.each<[tool: string, args: object, message: string]>([
@@ -146,11 +147,7 @@ describe("a misstep names its remedy", () => {
       "idempotencyKey has to be 1 to 255 visible ASCII characters, without spaces.",
     ],
     ["cancelOrder", { orderId: "1", idempotencyKey: "x" }, "idempotencyKey is unknown, there is orderId."],
-    [
-      "listPets",
-      { name: "A" },
-      "name is unknown, there is limit, cursor, sort, include, status, categoryId, id, q, externalId.",
-    ],
+    ["listPets", { name: "A" }, `name is unknown, there is ${FILTERS}.`],
     [
       "createPets",
       { ...NEW, items: [{ ...NEW.items[0], price: 5 }] },
@@ -179,11 +176,7 @@ describe("a misstep names its remedy", () => {
     ["createPets", { ...NEW, items: [null] }, "0: the item has to be an object."],
     ["createPets", { ...NEW, items: '[{"name": null, "categoryId": "1"}]' }, "0: name is required."],
     ["createPets", { ...NEW, idempotencyKey: null }, `idempotencyKey is required: ${A_KEY}.`],
-    [
-      "listPets",
-      { price: null },
-      "price is unknown, there is limit, cursor, sort, include, status, categoryId, id, q, externalId.",
-    ],
+    ["listPets", { price: null }, `price is unknown, there is ${FILTERS}.`],
     [
       "listPets",
       { cursor: "AAAAAAAAAAKLLL5F", sort: "-id" },
