@@ -330,15 +330,8 @@ test("many animals are changed at once, and each that is refused says why", asyn
   await page.locator(".rows > li", { hasText: "too" }).getByText("Somebody else changed it.").waitFor();
   await change((form) => form.getByLabel("Category").fill(category.name));
   await said(page).getByText("29 animals changed.").waitFor();
-  const now = async () =>
-    (await store().pets.list({ q: name }).all(50)).map((animal) => `${animal.status} ${animal.categoryId}`);
-  const counts = (all: string[]) =>
-    Object.entries(Object.groupBy(all, (one) => one)).map(([one, those]) => [one, those?.length]);
-  expect(Object.fromEntries(counts(await now()))).toEqual({
-    [`sold ${category.id}`]: 27,
-    [`available ${category.id}`]: 1,
-    [`pending ${category.id}`]: 1,
-  });
+  const now = await store().pets.list({ q: name, categoryId: category.id }).all(50);
+  expect(now.map(({ status }) => status)).toEqual([...Array(27).fill("sold"), "available", "pending"]);
 });
 
 test("a list that comes late does not take the place of a later one", async () => {

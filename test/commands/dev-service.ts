@@ -35,7 +35,7 @@ export async function startDev(
   return { process: child, output, base, key };
 }
 
-export function spawnDev(...args: string[]): ChildProcess {
+function spawnDev(...args: string[]): ChildProcess {
   // The command is local development, whatever environment CLOUDFLARE_ENV names.
   const env = { ...process.env, CLOUDFLARE_ENV: "production" };
   return spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });

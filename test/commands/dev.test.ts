@@ -9,7 +9,7 @@ import { readPackages } from "../../openapi/packages.ts";
 import { openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { temporaryFolder } from "../built/folder.ts";
-import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
+import { type DevService, killGroup, startDev } from "./dev-service.ts";
 import { runKeys } from "./keys.ts";
 
 // Starts several `npm run dev` on one folder of local state.
@@ -31,14 +31,10 @@ async function start(): Promise<DevService> {
 }
 
 /** Its standard error before it exits with 1. */
-async function failureOf(...args: string[]): Promise<string> {
-  const child = spawnDev(...args, "--persist-to", state);
-  let stderr = "";
-  child.stderr?.on("data", (text: Buffer) => {
-    stderr += text.toString();
-  });
-  const [code] = await once(child, "close");
-  expect(code).toBe(1);
+function failureOf(...args: string[]): string {
+  const command = ["scripts/dev.ts", ...args, "--persist-to", state];
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+  expect(status).toBe(1);
   return stderr;
 }
 
@@ -141,7 +137,7 @@ test("refuses a port that is in use", async () => {
   const server = createServer().listen(0);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  expect(await failureOf("--port", String(port))).toMatch(new RegExp(`^Port ${port} is in use\\.`));
+  expect(failureOf("--port", String(port))).toMatch(new RegExp(`^Port ${port} is in use\\.`));
   server.close();
 });
 
@@ -152,6 +148,6 @@ test.each([
   [["--port", "65536"], /^A port is a number from 1 to 65535, or 0 for any free one\.\n$/],
   [["--prot", "9000"], /^Unknown option '--prot'\nUsage: npm run dev -- \[--port/],
   [["9000"], /^Unexpected argument '9000'\./],
-])("%j is refused at once", async (args, message) => {
-  expect(await failureOf(...args)).toMatch(message);
+])("%j is refused at once", (args, message) => {
+  expect(failureOf(...args)).toMatch(message);
 });
