@@ -1084,6 +1084,7 @@ test.each([
   ["a key", 1, 0],
   ["more keys than a page has", 6, 0],
   ["keys with the ids of removed ones", 2, 2],
+  ["no key, because of a removal of all", 0, 2],
 ])("a backup has %s that came between its last two transactions", async (_, count, kept) => {
   const add = (keys: number) =>
     api.databases.use(SOURCE, (sqlite) => {
@@ -1096,6 +1097,15 @@ test.each([
     if (sql.includes("sqlite_sequence") && ends++ === 0) add(count);
   });
   expect(ends).toBeGreaterThan(0);
+});
+
+test("a backup has more changes than a page has that came between its last two transactions", async () => {
+  fillSource();
+  let ends = 0;
+  await expectTruth((_query, sql) => {
+    if (sql.includes("sqlite_sequence") && ends++ === 0)
+      changeSome(SOURCE, 2_001, randomNumbers(1), ["changes of pets"]);
+  });
 });
 
 const BUCKET = `petstore-backup-${process.pid}`;

@@ -19,7 +19,7 @@ beforeEach(() => {
   api.databases.query(PRODUCTION, "CREATE TABLE last_backup (id INTEGER PRIMARY KEY, moment TEXT)");
   api.databases.query(
     PRODUCTION,
-    "INSERT INTO last_backup VALUES (1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-29 hours'))",
+    "INSERT INTO last_backup VALUES (1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-29 hours', '-59 minutes'))",
   );
   for (const id of [1, 2, 3]) addWebhook(id);
 });
@@ -122,8 +122,8 @@ const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
     line: /^WRONG +database +petstore-production has 8\.50 GB of 10$/m,
   },
   "a night without a backup": {
-    spoil: () => query("UPDATE last_backup SET moment = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-31 hours')"),
-    line: /^WRONG +backup +The last one is of \S+, 31 hours ago$/m,
+    spoil: () => query("UPDATE last_backup SET moment = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 hours')"),
+    line: /^WRONG +backup +The last one is of \S+, 30 hours ago$/m,
   },
   "no backup": { spoil: () => query("DELETE FROM last_backup"), line: /^WRONG +backup +There is none\.$/m },
   "a webhook that its receiver ended": {
