@@ -33,22 +33,22 @@ export function observedDatabase(...faults: Fault[]) {
   return { starts, statements, DB, roundTrips: () => count };
 }
 
-/** The same for the scheduled job, which opens no session and runs one statement after the other: each after `before`. */
+/** The same for the scheduled job, which opens no session. Each statement runs after `before`. */
 export function observedJobDatabase(before: (sql: string) => unknown = () => {}) {
   const statements: Required<ObservedStatement>[] = [];
   const prepare = (sql: string) => ({
-    bind: (...values: unknown[]) => ({
-      async run() {
-        await before(sql);
-        const result = await env.DB.prepare(sql)
-          .bind(...values)
-          .run();
-        statements.push({ sql, values, meta: result.meta });
-        return result;
-      },
-    }),
+    bind(...values: unknown[]) {
+      const statement = env.DB.prepare(sql).bind(...values);
+      return { sql, values, statement, run: async () => (await batch([{ sql, values, statement }]))[0] };
+    },
   });
-  return { statements, DB: { prepare } as unknown as D1Database };
+  const batch = async (list: (BoundStatement & { statement: D1PreparedStatement })[]) => {
+    for (const { sql } of list) await before(sql);
+    const results = await env.DB.batch(list.map(({ statement }) => statement));
+    statements.push(...list.map(({ sql, values }, index) => ({ sql, values, meta: results[index]!.meta })));
+    return results;
+  };
+  return { statements, DB: { prepare, batch } as unknown as D1Database };
 }
 
 /** That of a plan which allows a job so many statements. */
