@@ -180,6 +180,18 @@ test("a rollback goes on when D1 fails after it took the lease", async () => {
   expect(shares()).toEqual(whole(first?.id));
 });
 
+test("a rollback changes nothing when another command has taken its lease", async () => {
+  const { api } = cloudflare;
+  const [, second] = addReleases(api, WORKER, 2).versions;
+  const put = api.hold("PUT", "/values/");
+  const running = rollback();
+  await put;
+  api.databases.query(WORKER, "UPDATE release_lease SET token = 'theirs', holder = 'the release of v2'");
+  api.repair();
+  expect(await failureOf(running)).toMatch(/^This stopped before it deployed anything, because of the release of v2\./);
+  expect(shares()).toEqual(whole(second?.id));
+});
+
 test("a rollback changes nothing when somebody else changed the deployment meanwhile", async () => {
   const { api } = cloudflare;
   const { versions } = addReleases(api, WORKER, 3);
