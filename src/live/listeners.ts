@@ -5,13 +5,12 @@ import { type Audience, type Item, type Page, pagesOf, sees } from "./audience.t
 import { CLOSE, type Listener, ownerOf, POLICY, RESTART, SocketListener, type StreamListener } from "./listener.ts";
 import { FULL, TOO_MANY } from "./refusals.ts";
 
-/** Listeners of a hub, at most. */
-export const MAX_LISTENERS = 2_000;
 /**
- * Listeners of an API key and of a customer, at most, and bytes that may wait for all of them, of the 128 MB of an object, and for each.
+ * Listeners of a hub, of an API key and of a customer, at most, and bytes that may wait for all of them, of the 128 MB of an object, and for each.
  * The last page of each may come on top.
  */
 export const LIMITS = {
+  hub: { listeners: 2_000 },
   key: { listeners: 1_000, bytes: 48 * 2 ** 20, each: 4 * 2 ** 20 },
   customer: { listeners: 20, bytes: 2 * 2 ** 20, each: 256 * 2 ** 10 },
 };
@@ -57,7 +56,7 @@ export class Listeners extends Map<Key, Listener> {
     const held = this.#held()(ownerOf(audience));
     const { listeners, bytes } = limitsOf(audience);
     if (held.open + held.leaving >= listeners || held.bytes >= bytes) throw new ApiError("rate_limited", TOO_MANY);
-    if (this.size + this.#leaving.size >= MAX_LISTENERS)
+    if (this.size + this.#leaving.size >= LIMITS.hub.listeners)
       throw new ApiError("service_unavailable", FULL, { cause: new Error("The hub is full") });
   }
 

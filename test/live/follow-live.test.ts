@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import { LIMITS, MAX_LISTENERS } from "../../src/live/listeners.ts";
+import { LIMITS } from "../../src/live/listeners.ts";
 import { forgetEnabled } from "../../src/webhooks/nudge.ts";
 import { call, create, expectError, idOf } from "../support/client.ts";
 import { grantKey, grantToken, key, storeKey } from "../support/keys.ts";
@@ -625,16 +625,17 @@ describe("who connects", () => {
 
   // Promise: live-limits
   test("is one of 20 listeners of a customer, and of 1,000 of a key, in an object of 2,000", async () => {
-    expect(MAX_LISTENERS).toEqual({ customer: 20, key: 1_000, hub: 2_000 });
+    const { hub: all, key: ofKey, customer } = LIMITS;
+    expect([customer, ofKey, all].map(({ listeners }) => listeners)).toEqual([20, 1_000, 2_000]);
     // A tenth behaves the same, and takes a tenth of the time.
-    onTestFinished(() => void Object.assign(MAX_LISTENERS, { key: 1_000, hub: 2_000 }));
-    Object.assign(MAX_LISTENERS, { key: 100, hub: 200 });
+    onTestFinished(() => void ([ofKey.listeners, all.listeners] = [1_000, 2_000]));
+    [ofKey.listeners, all.listeners] = [100, 200];
     const many = async (options: Parameters<typeof connect>[0], count: number) => {
       for (let done = 0; done < count; done += 100)
         await Promise.all(Array.from({ length: Math.min(100, count - done) }, () => listen(options)));
     };
     const protocols = `petstore.live.v1, ${await grantToken(key)}`;
-    await many({ protocols }, LIMITS.customer.listeners);
+    await many({ protocols }, customer.listeners);
     await runInDurableObject(hub(), (object) => {
       const { DB } = (object as unknown as { env: Env }).env;
       vi.spyOn(DB, "withSession").mockImplementation(() => expect.unreachable("A refusal costs a read"));
@@ -643,10 +644,10 @@ describe("who connects", () => {
     expect(await (await listen({ protocols, query: place })).end()).toEqual({ code: 4429, reason: "rate_limited" });
     vi.restoreAllMocks();
     await listening({ protocols: `petstore.live.v1, ${await grantToken(key, { customer: "bo" })}` });
-    await many({ key }, LIMITS.key.listeners);
+    await many({ key }, ofKey.listeners);
     await expectError(await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${key}` }), "rate_limited");
     const other = await grantKey();
-    await many({ key: other }, MAX_LISTENERS - LIMITS.key.listeners - LIMITS.customer.listeners - 1);
+    await many({ key: other }, all.listeners - ofKey.listeners - customer.listeners - 1);
     await expectError(
       await send(LIVE, { Upgrade: "websocket", Authorization: `Bearer ${other}` }),
       "service_unavailable",
