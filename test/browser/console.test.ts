@@ -25,6 +25,11 @@ async function placeOrder(name: string, more: { reference?: string; customer?: s
 
 const write = (sql: string) => bindings.DB.prepare(sql).run();
 const said = (page: Page) => page.locator(".notices [role=status]");
+const tells = (page: Page, words: RegExp) => said(page).getByText(words).waitFor();
+/** The rows of a file that cannot be added. Reading a large one takes long. */
+async function refuses(page: Page, rows: string[]): Promise<void> {
+  await expect.poll(() => page.locator(".refused li").allInnerTexts(), { timeout: 60_000 }).toEqual(rows);
+}
 const alerted = (page: Page) => page.locator(".notices [role=alert]");
 const focused = (page: Page) => page.evaluate(() => document.activeElement.id);
 const find = async (page: Page, label: string, text: string) => {
@@ -221,9 +226,7 @@ test("a 401 in the middle asks for the key, and loses nothing that was entered",
   await page.keyboard.press("Enter");
   await expect.poll(() => page.getByLabel("Name", { exact: true }).inputValue()).toBe("Kept");
   await page.locator("#confirm").click();
-  await said(page)
-    .getByText(/Kept is animal \d+/)
-    .waitFor();
+  await tells(page, /Kept is animal \d+/);
 });
 
 test("an animal is changed, changed back, and deleted after a question", async () => {
@@ -288,9 +291,7 @@ test("an animal is sold at the counter once, also when the answer is lost, and t
   const again = page.waitForRequest((request) => request.method() === "POST");
   await page.locator("#confirm").dblclick();
   keys.add((await again).headers()["idempotency-key"]);
-  await said(page)
-    .getByText(/Order \d+ is placed for Counter/)
-    .waitFor();
+  await tells(page, /Order \d+ is placed for Counter/);
   expect(keys.size).toBe(1);
   const placed = await store().orders.list({ petId: animal.id }).all(10);
   expect(placed).toMatchObject([{ status: "placed", customer: "c-1", reference: "till 4" }]);
@@ -346,9 +347,7 @@ test("a list that comes late does not take the place of a later one", async () =
   await find(page, "Name or number", String(animal.id));
   await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
   await release?.();
-  await said(page)
-    .getByText(/Earlier is animal \d+/)
-    .waitFor();
+  await tells(page, /Earlier is animal \d+/);
   expect(await page.locator(".rows > li").allInnerTexts()).toEqual([expect.stringContaining("Later")]);
 });
 
@@ -364,13 +363,11 @@ test("a CSV file is checked, added once, and goes on after a bad line", async ()
   await choose(Buffer.from("name,category\nK\u00E4the,7", "latin1"));
   await alerted(page).getByText("Save the file as UTF-8").waitFor();
   await choose(Buffer.from(csv));
-  await expect
-    .poll(() => page.locator(".refused li").allInnerTexts())
-    .toEqual([
-      "Row 253: There is no category Nowhere. Add it first.",
-      "Row 254: The name is missing.",
-      "Row 255: The status gone is none of available, pending, sold.",
-    ]);
+  await refuses(page, [
+    "Row 253: There is no category Nowhere. Add it first.",
+    "Row 254: The name is missing.",
+    "Row 255: The status gone is none of available, pending, sold.",
+  ]);
   let batches = 0;
   await page.route("**/v1/pets/batch", async (route) => {
     await route.fetch();
@@ -465,17 +462,13 @@ test("a CSV file written by any spreadsheet is read, and finds categories as the
     }
   }
   await choose(`sep=;\nname;category\n"Rex" ;Caf\u00E9 ${place}\nMax;TWIN ${place}\n"A\u0301" ; ${"a".repeat(300)}\n`);
-  await expect
-    .poll(() => page.locator(".refused li").allInnerTexts())
-    .toEqual([
-      `Row 3: Several categories are called TWIN ${place}. Give the number of one.`,
-      `Row 4: There is no category ${"a".repeat(300)}. Add it first.`,
-    ]);
+  await refuses(page, [
+    `Row 3: Several categories are called TWIN ${place}. Give the number of one.`,
+    `Row 4: There is no category ${"a".repeat(300)}. Add it first.`,
+  ]);
   // As long as a file may be, and more marks than a regular expression can go back over.
   await choose(`name,category\n"${'""'.repeat(4_000_000)}",1\nOk,1,,\n`);
-  await expect
-    .poll(() => page.locator(".refused li").allInnerTexts(), { timeout: 60_000 })
-    .toEqual(["Row 2: The name has more than 255 characters."]);
+  await refuses(page, ["Row 2: The name has more than 255 characters."]);
   await choose('name,category\n"Rex" the dog,1\n');
   await alerted(page).getByText("Row 2 has a quotation mark in the wrong place.").waitFor();
 });
