@@ -86,25 +86,25 @@ async function failureAmong(specifications: TestSpecification[]): Promise<string
   return failureAmong(specifications.filter((one) => one !== first));
 }
 
-/** The tests in one process: those of the folder first, those of the bundle last. */
-async function failureOfService(folder: string, isClient: boolean): Promise<string | undefined> {
+/** The tests in one process: those of the folder first, those of the bundle last, which also have the client. */
+async function failureOfService(folder: string): Promise<string | undefined> {
+  const isClient = folder.startsWith("client");
   const related = RELATED[folder] ?? RegExp(folder.replace("src", "test"));
   const own = all.filter(({ project }) => project.name === (isClient ? "built" : "workerd"));
   const stageOf = ({ moduleId }: TestSpecification) => (related.test(moduleId) ? (SLOW.test(moduleId) ? 1 : 0) : 2);
-  for (const stage of [0, 1, 2]) {
+  for (const stage of isClient ? [0] : [0, 1, 2]) {
     const failed = await failureAmong(own.filter((one) => stageOf(one) === stage));
     if (failed !== undefined) return failed;
   }
-  return (await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])])) === "pass"
-    ? undefined
-    : BUNDLE;
+  return (await passes(BUNDLE)) ? undefined : BUNDLE;
 }
 
 /** Whether a file, or the tests of the bundle, passes alone. */
-const passes = async (path: string) =>
-  path === BUNDLE
-    ? (await run(".", ["--project=built"])) === "pass"
-    : (await failureAmong(all.filter(({ moduleId }) => moduleId === path))) === undefined;
+async function passes(path: string): Promise<boolean> {
+  if (path === BUNDLE) return (await run(".", ["--project=built"])) === "pass";
+  if (path.startsWith("test/commands/")) return (await run(".", ["--project=commands", path])) === "pass";
+  return (await failureAmong(all.filter(({ moduleId }) => moduleId === path))) === undefined;
+}
 
 /** The tests of a command run processes of their own, and some files take minutes: one after the other, until one fails. */
 async function failureOfCommand(folder: string): Promise<string | undefined> {
@@ -128,8 +128,7 @@ async function find({ file, original, source }: Mutation): Promise<string | unde
   try {
     if (!compiles(path)) return "types";
     const folder = file.split("/").slice(0, 2).join("/");
-    if (folder.startsWith("ops")) return await failureOfCommand(folder);
-    const failed = await failureOfService(folder, folder.startsWith("client"));
+    const failed = await (folder.startsWith("ops") ? failureOfCommand : failureOfService)(folder);
     if (failed === undefined) return undefined;
     write(original);
     if (!sound.has(failed) && !(await passes(failed))) throw new Error(`Without a mutant, ${failed} fails.`);
