@@ -38,7 +38,8 @@ export class Run {
   /** Notes that the feed has more. Returns when the next run has to begin. Undefined while one runs. */
   nudge(): number | undefined {
     this.look.expect(BETWEEN_NUDGES);
-    return this.#wake(this.#readsAt(Date.now()));
+    // A restore may have brought the webhook back, whatever waits.
+    return this.#wake(this.ledger.progress.goneSince === null ? this.#readsAt(Date.now()) : 0);
   }
 
   /** Notes that something has changed: the configuration, the place, the state. */
