@@ -26,6 +26,7 @@ useReceiver();
 
 type Write = (this: Session, ...all: Parameters<Session["writeRepeatably"]>) => Promise<never>;
 
+const PATIENCE = { timeout: 10_000 };
 const GOOD = 6_000;
 const PLACE = "SELECT printf('%016x%08x', id, tag) AS place FROM events ORDER BY id DESC LIMIT 1";
 const endOfFeed = async () => (await env.DB.prepare(PLACE).first<string>("place")) ?? "";
@@ -163,6 +164,26 @@ test("attempts a new event soon while it fails, whatever else waits", async () =
   await hook.run();
   await hook.pass(30 * SECOND);
   expect(attemptsOf(GOOD)).toBe(1);
+});
+
+// Promise: half-of-the-places
+test("attempts a new event at once, whatever hangs that an outage refused", async () => {
+  const { hook } = await hookWith(...events(12));
+  respond(() => 500);
+  await hook.run();
+  await hook.pass(10 * MINUTE);
+  expect(await hook.state()).toMatchObject({ health: "failing", pending: 12 });
+  const hanging = Promise.withResolvers<number>();
+  respond(({ type, resource }) => (type === "webhook.test" || resource === GOOD ? 204 : hanging.promise));
+  await hook.stub.sendTest(hook.name);
+  forget();
+  const run = hook.run();
+  await vi.waitFor(() => expect(received).toHaveLength(5));
+  await addEvents([GOOD]);
+  await hook.stub.nudge(hook.name);
+  await vi.waitFor(() => expect(attemptsOf(GOOD)).toBe(1), PATIENCE);
+  hanging.resolve(500);
+  await run;
 });
 
 // Promise: replays-run-beside

@@ -20,7 +20,7 @@ import type { Outcome } from "./world.ts";
 /** Milliseconds from a change to the first attempt of its event, if its receiver takes it, and what messages need beside them. */
 const ON_THE_WAY = SECOND;
 const SOON = 5 * SECOND + ON_THE_WAY;
-/** Milliseconds in which an endpoint that fails attempts a new event: after two probes that hang. */
+/** Milliseconds in which an endpoint attempts a new event, whatever it answers: while it fails, after two probes that hang. */
 const NEW_WHILE_FAILING = MINUTE;
 /** Attempts at one host that run at once. */
 const AT_ONE_HOST = 12;
@@ -126,11 +126,8 @@ export function* eventsAreSoon(
     const isHeld = (one: Attempt) => (one.type === RESET && one.at >= at - HOUR) || (one.pause ?? 0) > 0;
 
     const probed = at + NEW_WHILE_FAILING;
-    const until = attempts.filter((one) => one.at <= probed && endOf(one) >= at);
-    const isProbed = until.some((one) => first.get(one.id) === one.at && one.at >= at);
-    // Where attempts run side by side, it does not fail: others that hang may take every place.
-    const isFailing = !until.some((one) => until.some((other) => other.at < one.at && endOf(other) > one.at));
-    if (!isProbed && isFailing && freeUntil(probed) && !endedBy(probed).some(isHeld))
+    const isProbed = attempts.some((one) => first.get(one.id) === one.at && one.at >= at && one.at <= probed);
+    if (!isProbed && freeUntil(probed) && !endedBy(probed).some(isHeld))
       yield `evt_${row.place} of ${at} is sent at ${came}, and nothing new before it.`;
 
     const due = at + SOON;

@@ -41,6 +41,11 @@ export class Parallel {
     return this.#all.filter(({ isRefused }) => isRefused).length;
   }
 
+  /** Those that are not the first attempt of their event. */
+  get again(): number {
+    return this.#all.filter(({ row }) => row.lastAttemptAt !== null).length;
+  }
+
   get replayed(): number {
     return this.#all.filter(({ row }) => row.isReplay).length;
   }

@@ -59,7 +59,9 @@ export function plan(situation: Situation): Attempt | number {
   if (parallel.size >= share.atOnce) return Infinity;
   // Half of the places, at least one.
   const mayBeRefused = parallel.refused < Math.max(Math.floor(share.atOnce / 2), 1);
-  const { best, soonest } = scan(situation, mayBeRefused);
+  // What an outage refused is due when it ends, and may hang. It leaves a place to new events.
+  const mayBeAgain = parallel.again < Math.max(share.atOnce - 1, 1);
+  const { best, soonest } = scan(situation, mayBeRefused, mayBeAgain);
   const isReplayFirst = turn % TURNS === 0;
   for (const isReplay of [isReplayFirst, !isReplayFirst]) {
     if (isReplay && parallel.replayed >= Math.max(share.atOnce - 1, 1)) continue;
@@ -77,7 +79,7 @@ export function plan(situation: Situation): Attempt | number {
 }
 
 /** The rows that come next, of new events and of the replay, and when another one may start. */
-function scan({ ledger, parallel, opening, now }: Situation, mayBeRefused: boolean) {
+function scan({ ledger, parallel, opening, now }: Situation, mayBeRefused: boolean, mayBeAgain: boolean) {
   const { queue, progress } = ledger;
   const best: [Waiting | undefined, Waiting | undefined] = [undefined, undefined];
   if (queue.quietUntil > now) return { best, soonest: queue.quietUntil };
@@ -89,6 +91,7 @@ function scan({ ledger, parallel, opening, now }: Situation, mayBeRefused: boole
     if (at > now) return;
     isQuiet = false;
     if (parallel.has(row.resource) || (!mayBeRefused && isRefused(ledger, row))) return;
+    if (!mayBeAgain && row.lastAttemptAt !== null) return;
     const other = best[Number(row.isReplay)];
     if (other === undefined || comesBefore(row, other)) best[Number(row.isReplay)] = row;
   });
