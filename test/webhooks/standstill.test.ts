@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { Session } from "../../src/db/session.ts";
 import {
@@ -262,4 +262,17 @@ test("has an alarm from its first call on", async () => {
   const hook = await addHook({ isNew: true });
   await hook.stub.secret(hook.name);
   expect(await hook.alarm()).toBeGreaterThan(0);
+});
+
+test("has an alarm within a minute of a nudge, also when it lost one while it fails", async () => {
+  const { hook } = await hookWith([1]);
+  respond(() => 500);
+  await hook.run();
+  await hook.pass(10 * MINUTE);
+  await addEvents([2], [3]);
+  await hook.run();
+  expect(await hook.state()).toMatchObject({ health: "failing" });
+  await runInDurableObject(hook.stub, (_object, { storage }) => storage.deleteAlarm());
+  await hook.stub.nudge(hook.name);
+  expect(await hook.alarm()).toBeLessThanOrEqual(MINUTE);
 });

@@ -38,8 +38,9 @@ export class Run {
   /** Notes that the feed has more. Returns when the next run has to begin. Undefined while one runs. */
   nudge(): number | undefined {
     this.look.expect(BETWEEN_NUDGES);
-    // A restore may have brought the webhook back, whatever waits.
-    return this.#wake(this.ledger.progress.goneSince === null ? this.#readsAt(Date.now()) : 0);
+    const now = Date.now();
+    // Whatever waits: a restore may have brought the webhook back, and an alarm may be lost.
+    return this.#wake(Math.min(this.#readsAt(now), now + LONGEST_PAUSE));
   }
 
   /** Notes that something has changed: the configuration, the place, the state. */
