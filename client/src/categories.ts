@@ -19,7 +19,7 @@ export class Categories {
   readonly #categories: Resource<"category", Category>;
 
   constructor(scope: Scope) {
-    this.#categories = new Resource(scope, "/categories", "category", fields.Category);
+    this.#categories = new Resource<"category", Category>(scope, "/categories", "category", fields.Category);
   }
 
   /**

@@ -20,7 +20,7 @@ export class Orders {
   readonly #orders: Resource<"order", Order>;
 
   constructor(scope: Scope) {
-    this.#orders = new Resource(scope, "/store/orders", "order", fields.Order);
+    this.#orders = new Resource<"order", Order>(scope, "/store/orders", "order", fields.Order);
   }
 
   /**

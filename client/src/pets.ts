@@ -20,7 +20,7 @@ export class Pets {
   readonly #pets: Resource<"animal", Animal>;
 
   constructor(scope: Scope) {
-    this.#pets = new Resource(scope, "/pets", "animal", fields.Animal);
+    this.#pets = new Resource<"animal", Animal>(scope, "/pets", "animal", fields.Animal);
   }
 
   /**

@@ -86,7 +86,7 @@ export class Resource<Name extends string, Item> {
   readonly #fields: FieldsOf<Item>;
 
   /** @param name of the resource in a result. */
-  constructor(scope: Scope, path: string, name: Name, fields: FieldsOf<NoInfer<Item>>) {
+  constructor(scope: Scope, path: string, name: Name, fields: FieldsOf<Item>) {
     this.#scope = scope;
     this.#path = path;
     this.#name = name;

@@ -57,7 +57,7 @@ export class Webhooks {
   readonly #webhooks: Resource<"webhook", Webhook>;
 
   constructor(scope: Scope) {
-    this.#webhooks = new Resource(scope, "/webhooks", "webhook", fields.Webhook);
+    this.#webhooks = new Resource<"webhook", Webhook>(scope, "/webhooks", "webhook", fields.Webhook);
   }
 
   /**
