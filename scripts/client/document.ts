@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
-import { document } from "../../openapi/document.ts";
 
 export const CLIENT = join(import.meta.dirname, "../../client");
 
 type Operation = OperationObject & { operationId: string; "x-stability": "stable" | "beta" | "experimental" };
 
-/** The document as programs read it, of the present source. */
+/** The document as programs read it. `npm run generate:public` writes it. */
 export function readDocument(): OpenAPIObject {
-  return JSON.parse(JSON.stringify(document));
+  return JSON.parse(readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8"));
 }
 
 /** The first line of the generated types, with a hash of the parts of the document that they come from. */
