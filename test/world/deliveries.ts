@@ -164,7 +164,8 @@ function* judgeAttempts(
     else if (refusal.endedIn === attempt.life) {
       refusal.again ??= endOf(attempt);
       if (!mayBeReplay) refusals.set(resource, { since: refusal.again });
-    }
+      // What a crash left may end after the next attempt.
+    } else if (refusal.endedIn === undefined) refusal.since = Math.min(refusal.since, endOf(attempt));
   }
 
   const { lives = 1, state, deliveries = [] } = webhooks.ends.get(name) ?? {};
