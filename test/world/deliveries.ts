@@ -151,11 +151,11 @@ function* judgeAttempts(
       if (attempt.isHeard) taken.set(id, (taken.get(id) ?? 0) + 1);
     }
     const refusal = refusals.get(resource);
-    // A replay has an order of its own.
-    if (isReplay) continue;
     const mayBeReplay = ownReplays.some(
       ({ place = "g", until = "g", sentAt }) => sentAt <= at && placeOf(id) > place && placeOf(id) <= until,
     );
+    // A replay has an order of its own. Without one, a crash forgot that it was taken.
+    if (isReplay && mayBeReplay) continue;
     // The hour may be over before the success: what waits then has no order.
     if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
     if (isTaken(attempt) && attempt.isHeard) {
