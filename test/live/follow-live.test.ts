@@ -66,8 +66,8 @@ describe("a socket", () => {
       { events: [], cursor: expect.stringMatching(/^[0-9a-f]{32}$/), more: false, bookmark: expect.any(String) },
     ]);
     const id = idOf(await create("/v1/pets", REX));
-    await create("/v1/categories", { name: "Dogs" });
-    expect(await one.heard(2)).toEqual([`pet.created ${id}`, "category.created 1"]);
+    const category = idOf(await create("/v1/categories", { name: "Dogs" }));
+    expect(await one.heard(2)).toEqual([`pet.created ${id}`, `category.created ${category}`]);
     const feed = await (await call(`/v1/events?cursor=${one.pages[0]?.cursor}`, { key })).json<object>();
     expect({ events: one.events, cursor: one.cursor, more: false }).toEqual(feed);
     const long = { ...REX, name: "\u91D1".repeat(100) };
