@@ -556,14 +556,15 @@ test("of a feed that is too long to read at once, nothing is skipped without a w
   const isPast = ({ pathname, searchParams }: URL) =>
     pathname === "/v1/events" && (searchParams.get("cursor") ?? "past").startsWith("past");
   await page.route(isPast, (route) => {
-    const timestamp = place < 120 ? "2026-01-01T00:00:00.000Z" : new Date().toISOString();
+    const timestamp = place < 120 ? "2026-01-01T12:00:00.000Z" : new Date().toISOString();
     const events = [{ id: `0-${(place += 1)}`, type: "pet.deleted", timestamp, version: 2, data: { id: 1 } }];
     return route.fulfill({ json: { events, cursor: `past-${place}`, more: true } });
   });
   const open = (part: string) =>
     page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: part }).click();
   await open("Feed");
-  await page.getByText("This is not all").waitFor();
+  // Where the reading ended: a replay that comes before would wait for this reading, and not read on.
+  await page.getByText("This is not all: the feed is read up to 1 Jan 2026").waitFor();
   const { order } = await placeOrder("Beyond");
   await page.locator(".rows").getByText(`Order placed: order ${order.id}`).waitFor({ timeout: 20_000 });
   await open("Webhooks");
