@@ -13,9 +13,9 @@ import { connect, Listener, send } from "./listener.ts";
 const LIVE = "/v1/events/live";
 const REX = { name: "Rex", categoryId: 1 };
 const HUB = "live:0";
-const hub = () => env.WEBHOOKS.getByName(HUB);
-const check = () => runDurableObjectAlarm(hub());
-const rows = async () => (await env.DB.prepare("SELECT name FROM live_hubs").all()).results;
+const hub = (name = HUB) => env.WEBHOOKS.getByName(name);
+const check = (name = HUB) => runDurableObjectAlarm(hub(name));
+const rows = async () => (await env.DB.prepare("SELECT name FROM live_hubs").all<{ name: string }>()).results;
 const EVENT = `INSERT INTO events (tag, type, version, data, created_at)
   VALUES (1, 'pet.created', 1, '{"id":77,"name":"Rex","categoryId":1}', '2026-01-01T00:00:00.000Z')`;
 /** So many events of 2 KB. */
@@ -51,10 +51,18 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-/** The hub has no listener, and knows it. */
+/** The hub ends, and has what it kept. Until the isolates know it, it looks by itself, and is not evicted. */
+async function evict(): Promise<void> {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
+  await check();
+  await evictDurableObject(hub());
+  vi.useRealTimers();
+}
+
+/** No hub has a listener, and each knows it. */
 const left = () =>
   vi.waitFor(async () => {
-    await check();
+    for (const { name } of await rows()) await check(name);
     expect(await rows()).toEqual([]);
   });
 
@@ -89,10 +97,8 @@ describe("a socket", () => {
     const two = await listening({ key, query: `cursor=${one.cursor}&type=pet.deleted` });
     await create("/v1/pets", REX);
     await one.heard(4);
-    // The hub that wakes up remembers nothing. Until the isolates know it, it looks by itself, and is not evicted.
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
-    await evictDurableObject(hub());
-    vi.useRealTimers();
+    // The hub that wakes up remembers nothing.
+    await evict();
     const three = await listening({ key, query: `cursor=${cursor}` });
     expect(three.events).toEqual(one.events);
     await create("/v1/pets", REX);
@@ -168,7 +174,7 @@ describe("a socket", () => {
         if (kept[3] === 1) socket.serializeAttachment(kept.slice(0, 3));
       }
     });
-    await evictDurableObject(hub());
+    await evict();
     expect(one.closed).toBeUndefined();
     await add(1_000);
     await check();
@@ -416,7 +422,7 @@ describe("a place", () => {
   // Promise: live-restores
   test("that a restore leaves is good, also for a hub that has not seen the restore", async () => {
     await left();
-    await evictDurableObject(hub());
+    await evict();
     const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
     await create("/v1/pets", REX);
     await listening({ key });
