@@ -202,11 +202,12 @@ test("a lost answer doubles nothing, also after a reload", async () => {
 });
 
 test("a 401 in the middle asks for the key, and loses nothing that was entered", async () => {
-  const expiresAt = new Date(Date.now() + 12_000).toISOString();
-  const key = await grantKey(generateKey("local"), { id: "short", expiresAt });
+  const key = await grantKey(generateKey("local"), { id: "short" });
   const { page } = await openConsole("animals", { key, expectsFaults: true });
   await enterAnimal(page, "Kept");
-  await expect.poll(() => Date.now() > Date.parse(expiresAt), { timeout: 20_000 }).toBe(true);
+  // The service caches a key that ends. This request has one that does not exist.
+  const headers = { Authorization: `Bearer ${generateKey("local")}` };
+  await page.route("**/v1/pets", (route) => route.continue({ headers }), { times: 1 });
   await page.locator("#confirm").click();
   await alerted(page).getByText("The service does not accept the key.").waitFor();
   await page.getByText("Request ").waitFor();
@@ -487,28 +488,30 @@ test("the feed shows what happens as it happens, and what happened to an animal"
   await store().orders.ship(order.id);
   await page.locator(".live").getByText("Animal changed").waitFor({ timeout: 20_000 });
   readPast?.();
-  await page.getByText(`Order placed: order ${order.id}`).waitFor();
-  const events = await page.locator(".rows > li > div").allInnerTexts();
   const named = `animal ${animal.id} (Watched)`;
   const sorted = `${named}, category ${category.id} (Watch dogs)`;
-  expect(events.map((text) => text.split("\n")[0]?.trim())).toEqual([
-    `Animal changed: ${sorted}, sold`,
-    `Order shipped: order ${order.id}, ${named}, shipped`,
-    `Animal changed: ${sorted}, pending`,
-    `Order placed: order ${order.id}, ${named}, placed`,
-    `Animal added: ${sorted}, available`,
-  ]);
+  // The past comes a page at a time.
+  const events = async () =>
+    (await page.locator(".rows > li > div").allInnerTexts()).map((text) => text.split("\n")[0]?.trim());
+  await expect
+    .poll(events)
+    .toEqual([
+      `Animal changed: ${sorted}, sold`,
+      `Order shipped: order ${order.id}, ${named}, shipped`,
+      `Animal changed: ${sorted}, pending`,
+      `Order placed: order ${order.id}, ${named}, placed`,
+      `Animal added: ${sorted}, available`,
+    ]);
   await page.getByLabel("Type").selectOption("order.shipped");
   await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
   expect(page.url()).toContain(`animal=${animal.id}`);
   // It holds the newest thousand of what it hears, and says so.
   expect(await page.getByText("This is not all").count()).toBe(0);
-  const { animal: busy } = await store().pets.create({ name: "Busy", categoryId: 1 });
-  for (let turn = 0; turn < 1_000; turn += 1) await store().pets.update(busy.id, { name: `Busy ${turn}` });
+  await store().pets.createMany(Array.from({ length: 1_000 }, () => ({ name: "Busy", categoryId: 1 })));
   await page.getByText("This is not all").waitFor();
   await page.getByRole("button", { name: "Read on" }).click();
   await page.getByText("This is not all").waitFor({ state: "hidden" });
-  await store().pets.delete(busy.id);
+  await write("DELETE FROM pets WHERE name = 'Busy'");
 });
 
 test("a webhook says why it does not deliver, and is tested, replayed and rotated", async () => {
