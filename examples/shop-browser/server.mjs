@@ -60,8 +60,9 @@ async function respond(request) {
   }
   let form = "";
   for await (const chunk of request) if (form.length <= 1_000) form += chunk;
-  // No other site may log a visitor in.
-  const isOwn = (headers["sec-fetch-site"] ?? "same-origin") === "same-origin";
+  // No other site may log a visitor in. Older browsers do not send Sec-Fetch-Site.
+  const { host, origin = "", "sec-fetch-site": site } = headers;
+  const isOwn = site ? site === "same-origin" : [`http://${host}`, `https://${host}`].includes(origin);
   const act = method === "POST" && isOwn && form.length <= 1_000 ? actions[url] : undefined;
   const [, session = ""] = /(?:^|; )session=([\w-]+)/.exec(headers.cookie ?? "") ?? [];
   return act?.(new URLSearchParams(form), session) ?? { status: 404 };

@@ -105,6 +105,7 @@ async function outcomeOf(
   }
   if (!isModern && method === "ping") return "{}";
   if (method === "tools/list") {
+    if (params["cursor"]) throw new RpcError(-32_602, "There is no such cursor: tools/list has one page.", 200);
     const listed = tools
       .filter(({ scope }) => scope === undefined || hasScope(scopes, scope))
       .map(({ definition }) => (revision === OLDEST ? { ...definition, title: undefined } : definition));

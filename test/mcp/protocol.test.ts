@@ -72,6 +72,10 @@ describe("older revisions", () => {
       expectRpcError(await ask({ method }), 200, -32_601);
   });
 
+  test("a cursor that tools/list did not hand out is an error", async () => {
+    expectRpcError(await ask({ ...LIST, params: { cursor: "2" } }), 200, -32_602);
+  });
+
   test.each(["2024-11-05", "1", "2025-11-25, 2025-11-25"])("the version %j is not supported", async (version) => {
     const answer = await ask(LIST, version);
     expectRpcError(answer, 400, -32_022);
