@@ -166,6 +166,21 @@ test("attempts a new event soon while it fails, whatever else waits", async () =
   expect(attemptsOf(GOOD)).toBe(1);
 });
 
+test("reads what came while a look read nothing, because an event waited that was not attempted", async () => {
+  const { hook } = await hookWith([1]);
+  respond(() => 500);
+  await hook.run();
+  await hook.pass(10 * MINUTE);
+  // The last of them waits for the first event of its animal, once the next new event may be attempted.
+  await addEvents([2], [1, 2]);
+  await hook.run();
+  expect(attemptsOf(2)).toBe(1);
+  await addEvents([GOOD]);
+  await hook.stub.nudge(hook.name);
+  await hook.pass(10 * SECOND);
+  expect(attemptsOf(GOOD)).toBe(1);
+});
+
 // Promise: half-of-the-places
 test("attempts a new event at once, whatever hangs that an outage refused", async () => {
   const { hook } = await hookWith(...events(12));

@@ -15,6 +15,7 @@ export class Look {
   readonly #ledger: Ledger;
   readonly #d1: D1Database;
   at = 0;
+  /** When it last asked for new events. */
   #askedAt = 0;
   /** A look has to begin at this time or later: something may have come. */
   #expectedUntil = 0;
@@ -43,7 +44,8 @@ export class Look {
     const { readers } = ledger;
     const askedAt = Date.now();
     const { configuration, rows, isLost } = await this.ask(limits);
-    [this.#askedAt, this.at] = [askedAt, Date.now()];
+    this.at = Date.now();
+    if (limits[0] > 0) this.#askedAt = askedAt;
     if (configuration === undefined) return "deleted";
     if (ledger.main.place === "") ledger.main = new Reader(configuration.place);
     this.#learn(configuration);
