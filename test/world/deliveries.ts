@@ -71,10 +71,10 @@ function* judgeAttempts(
   const takenAt = new Map<string, number>();
   const taken = new Map<string, number>();
   /**
-   * Since when each resource is refused, the life of a success since then, which a crash may forget, and when it was refused again after
-   * the success, perhaps by a replay alone.
+   * Since when each resource is refused, and with which event, the life of a success since then, which a crash may forget, and when it was
+   * refused again after the success, perhaps by a replay alone.
    */
-  const refusals = new Map<string, { since: number; endedIn?: number; again?: number | undefined }>();
+  const refusals = new Map<string, { since: number; place: string; endedIn?: number; again?: number | undefined }>();
   /** Resources whose events no longer wait for each other. */
   const unordered = new Set<string>();
   const resets: Attempt[] = [];
@@ -158,12 +158,15 @@ function* judgeAttempts(
     if (isReplay && mayBeReplay) continue;
     // The hour may be over before the success: what waits then has no order.
     if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
+    const place = placeOf(id);
     if (isTaken(attempt) && attempt.isHeard) {
-      if (refusal !== undefined && !mayBeReplay) Object.assign(refusal, { endedIn: attempt.life, again: undefined });
-    } else if (refusal === undefined) refusals.set(resource, { since: endOf(attempt) });
+      // One before it is taken again after a crash, which may remember the refusal.
+      if (refusal !== undefined && !mayBeReplay && place >= refusal.place)
+        Object.assign(refusal, { endedIn: attempt.life, again: undefined });
+    } else if (refusal === undefined) refusals.set(resource, { since: endOf(attempt), place });
     else if (refusal.endedIn === attempt.life) {
       refusal.again ??= endOf(attempt);
-      if (!mayBeReplay) refusals.set(resource, { since: refusal.again });
+      if (!mayBeReplay) refusals.set(resource, { since: refusal.again, place });
       // What a crash left may end after the next attempt.
     } else if (refusal.endedIn === undefined) refusal.since = Math.min(refusal.since, endOf(attempt));
   }
