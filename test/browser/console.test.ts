@@ -505,6 +505,8 @@ test("the feed shows what happens as it happens, and what happened to an animal"
   await page.getByLabel("Type").selectOption("order.shipped");
   await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
   expect(page.url()).toContain(`animal=${animal.id}`);
+  // The past is read to its end.
+  await page.getByRole("button", { name: "Refresh" }).waitFor();
   // It holds the newest thousand of what it hears, and says so.
   expect(await page.getByText("This is not all").count()).toBe(0);
   await store().pets.createMany(Array.from({ length: 1_000 }, () => ({ name: "Busy", categoryId: 1 })));
