@@ -5,8 +5,8 @@ import { termsOfName } from "./terms.ts";
 
 /** Maximum number of animals, or of events, of one step. Other queries wait for a step: docs/capacity.md. */
 export const INDEXED_AT_ONCE = 1_000;
-/** Maximum number of statements of a step: its state, its names, and three that write. */
-const STATEMENTS = 5;
+/** Maximum number of statements of a step: its state, its names with the newest event, and three that write. */
+const STATEMENTS = 6;
 /** Characters of the terms in one parameter, of three bytes each at most. D1 documents 2,000,000 bytes (docs/standards.md). */
 const MAX_LENGTH = 600_000;
 
@@ -20,6 +20,20 @@ interface State {
   newest: number;
 }
 
+interface Name {
+  id: string;
+  /** Where it ends a step: the id, or that of the last event of the animal. */
+  at: string | number;
+  /** Null for an animal that is deleted. */
+  name: string | null;
+}
+
+/** The newest event. The table is never empty. */
+interface End {
+  id: number;
+  tag: number;
+}
+
 const SELECT_STATE = `SELECT rules, ready, CAST(filled_to AS TEXT) AS filledTo, place,
     (SELECT min(id) FROM events) AS oldest, (SELECT max(id) FROM events) AS newest FROM search_index`;
 const EMPTY = "INSERT INTO pets_words (pets_words) VALUES ('delete-all')";
@@ -29,9 +43,14 @@ const SELECT_NEXT = `SELECT CAST(id AS TEXT) AS id, CAST(id AS TEXT) AS at, name
 const SELECT_CHANGED = `SELECT CAST(pet AS TEXT) AS id, at, name FROM (
     SELECT CAST(data ->> 'id' AS INTEGER) AS pet, max(id) AS at FROM events WHERE id > ? AND id <= ? AND type LIKE 'pet.%' GROUP BY pet)
     LEFT JOIN pets ON pets.id = pet ORDER BY at`;
-/** Only if nobody else has changed the index since its state was read, and no event after its place was removed. */
+const SELECT_END = "SELECT id, tag FROM events ORDER BY id DESC LIMIT 1";
+/**
+ * Only if nobody else has changed the index since its state was read, no event after its place was removed, and the history still has the
+ * event that was the newest one beside the names: a restore takes back names, and gives out the ids of events again.
+ */
 const SAME = `EXISTS (SELECT 1 FROM search_index
-    WHERE rules = ? AND filled_to = ? AND place = ? AND place >= (SELECT min(id) FROM events))`;
+    WHERE rules = ? AND filled_to = ? AND place = ? AND place >= (SELECT min(id) FROM events))
+  AND EXISTS (SELECT 1 FROM events WHERE id = ? AND tag = ?)`;
 // A second row of the same animal would leave the words of the first one findable. It is no error to delete one that is not there.
 const REMOVE = `DELETE FROM pets_words WHERE rowid IN (SELECT value ->> 0 FROM json_each(?)) AND ${SAME}`;
 const ADD = `INSERT INTO pets_words (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE value ->> 1 IS NOT NULL AND ${SAME}`;
@@ -69,9 +88,11 @@ export async function indexNames(database: D1Database, statements: number, fewes
         await database.batch([run(EMPTY), run(BEGIN, RULES)]);
         continue;
       }
-      const reached = Math.min(newest, place + INDEXED_AT_ONCE);
-      const select = follows ? run(SELECT_CHANGED, place, reached) : run(SELECT_NEXT, filledTo);
-      const { results } = await select.run<{ id: string; at: string | number; name: string | null }>();
+      const furthest = place + INDEXED_AT_ONCE;
+      const select = follows ? run(SELECT_CHANGED, place, furthest) : run(SELECT_NEXT, filledTo);
+      const [found, ends] = await database.batch([select, run(SELECT_END)]);
+      const results = (found?.results ?? []) as Name[];
+      const [end] = ends?.results as [End];
       let length = 0;
       const rows = results
         .map(({ id, name }) => `[${id},${JSON.stringify(name === null ? null : termsOfName(foldedName(name)))}]`)
@@ -79,9 +100,9 @@ export async function indexNames(database: D1Database, statements: number, fewes
       const at = results[rows.length - 1]?.at;
       const hasAll = rows.length === results.length;
       const next = follows
-        ? [1, filledTo, hasAll ? reached : at]
+        ? [1, filledTo, hasAll ? Math.min(end.id, furthest) : at]
         : [Number(hasAll && rows.length < INDEXED_AT_ONCE), at ?? filledTo, place];
-      const [added, same] = [`[${rows.join()}]`, [rules, filledTo, place]];
+      const [added, same] = [`[${rows.join()}]`, [rules, filledTo, place, end.id, end.tag]];
       await database.batch([run(REMOVE, added, ...same), run(ADD, added, ...same), run(ADVANCE, ...next, ...same)]);
       count += rows.length;
     }
