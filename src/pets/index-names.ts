@@ -90,9 +90,9 @@ export async function indexNames(database: D1Database, statements: number, fewes
       }
       const furthest = place + INDEXED_AT_ONCE;
       const select = follows ? run(SELECT_CHANGED, place, furthest) : run(SELECT_NEXT, filledTo);
-      const [found, ends] = await database.batch([select, run(SELECT_END)]);
-      const results = (found?.results ?? []) as Name[];
-      const [end] = ends?.results as [End];
+      type Read = [D1Result<Name>, D1Result<End>];
+      const [{ results }, ends] = (await database.batch([select, run(SELECT_END)])) as Read;
+      const [end] = ends.results as [End];
       let length = 0;
       const rows = results
         .map(({ id, name }) => `[${id},${JSON.stringify(name === null ? null : termsOfName(foldedName(name)))}]`)
