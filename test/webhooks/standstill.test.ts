@@ -119,6 +119,19 @@ test("forgets what an earlier address asked for, and a type that is removed with
   expect([1, 5, 11].map(attemptsOf)).toEqual([2, 1, 1]);
 });
 
+test("forgets with an earlier address the pause that it asked for", async () => {
+  const { hook } = await hookWith([1]);
+  respond(() => new Response(null, { status: 429, headers: { "Retry-After": "86400" } }));
+  await hook.run();
+  pass(1);
+  await hook.set("url = 'https://hooks.shop.com/new'");
+  respond(() => 204);
+  await addEvents([1, 2]);
+  await hook.run();
+  await hook.pass(10 * SECOND);
+  expect(attemptsOf(1)).toBe(3);
+});
+
 test("drops with latest what waits at the end of the feed", async () => {
   const hook = await addHook();
   respond(() => 500);
