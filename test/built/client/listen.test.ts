@@ -159,6 +159,20 @@ test.each([
   );
 });
 
+test("has six attempts at once, and the others follow", async () => {
+  const held: (() => void)[] = [];
+  const origin = await serve((_request, response) => void held.push(() => response.writeHead(204).end()));
+  const receiver = new Receiver(new URL(origin), SECRET, () => {});
+  const delivered = Promise.all(
+    Array.from({ length: 14 }, (_, i) => receiver.deliver(`evt_${i}`, "pet.created", "{}")),
+  );
+  for (const count of [6, 6, 2]) {
+    await vi.waitFor(() => expect(held).toHaveLength(count), TIMEOUT);
+    for (const answer of held.splice(0)) answer();
+  }
+  await delivered;
+});
+
 // Promise: listen-resets
 test("sends a feed.reset when the feed no longer has the place", async () => {
   const { received, address } = await startReceiver();
