@@ -41,8 +41,6 @@ export const feed: View = {
   isAllowed: mayReadFeed,
   async open() {
     [shown, newest] = [AT_ONCE, ""];
-    // The present end comes first, so that nothing is missed between it and the past.
-    await begun.promise;
     await Promise.all([readFeed(), may("pets:read") && fetchCategories()]);
   },
   view() {
@@ -57,9 +55,12 @@ export const feed: View = {
   },
 };
 
-/** Reads on in the past, for some requests or to its end, once at a time. */
+/**
+ * Reads on in the past, for some requests or to its end, once at a time. The present end comes first, so that nothing is missed between it
+ * and the past.
+ */
 export const readFeed = (requests = MAX_REQUESTS) =>
-  (reading ??= readOn(requests).finally(() => (reading = undefined)));
+  (reading ??= begun.promise.then(() => readOn(requests)).finally(() => (reading = undefined)));
 async function readOn(requests: number): Promise<void> {
   isAll = false;
   for (let request = 0; !isAll && request < requests; request++) {
