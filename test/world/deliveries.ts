@@ -69,6 +69,8 @@ function* judgeAttempts(
   const failed = new Map(ownFailed.map(({ event, at }) => [event, at]));
   /** When each event was first taken, and how often its receiver said so in vain. */
   const takenAt = new Map<string, number>();
+  /** The last life in which each was taken. The next one may not know it. */
+  const takenIn = new Map<string, number>();
   const taken = new Map<string, number>();
   /**
    * Since when each resource is refused, and with which event, the life of a success since then, which a crash may forget, and when it was
@@ -148,14 +150,15 @@ function* judgeAttempts(
     const isReplay = (takenAt.get(id) ?? Infinity) <= at;
     if (isTaken(attempt)) {
       takenAt.set(id, Math.min(takenAt.get(id) ?? Infinity, end));
+      takenIn.set(id, attempt.life);
       if (attempt.isHeard) taken.set(id, (taken.get(id) ?? 0) + 1);
     }
     const refusal = refusals.get(resource);
     const mayBeReplay = ownReplays.some(
       ({ place = "g", until = "g", sentAt }) => sentAt <= at && placeOf(id) > place && placeOf(id) <= until,
     );
-    // A replay has an order of its own. Without one, a crash forgot that it was taken.
-    if (isReplay && mayBeReplay) continue;
+    // A replay has an order of its own. Without one, or after a crash, it may be forgotten that it was taken.
+    if (isReplay && mayBeReplay && takenIn.get(id) === attempt.life) continue;
     // The hour may be over before the success: what waits then has no order.
     if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
     const place = placeOf(id);
