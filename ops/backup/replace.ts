@@ -18,6 +18,7 @@ import {
   SELECT_COUNTED,
   selectMaximum,
   selectValues,
+  STOPPED_TABLE,
   type Table,
 } from "./tables.ts";
 
@@ -127,6 +128,8 @@ export async function finish(database: Database, manifest: Manifest, before: Cou
     `INSERT INTO events (id, tag, type, version, data, created_at)
       VALUES (${raiseId(largerId(moment.event.id, before["events"]), age)}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
     ...(manifest.database === database.name ? recordBackup(moment.time) : []),
+    // It noted versions of the webhooks that were replaced.
+    `DROP TABLE IF EXISTS ${STOPPED_TABLE}`,
     `DROP TABLE IF EXISTS ${PROGRESS_TABLE}`,
   ]);
 }

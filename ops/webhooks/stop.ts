@@ -27,6 +27,9 @@ export async function stop(service: Service, ids: readonly string[] | undefined,
       const version = BigInt(etag.replaceAll('"', "")) + 1n;
       await remember(service, `INSERT OR REPLACE INTO ${STOPPED_TABLE} VALUES (${webhook.id}, ${version})`);
       const stopped = await unlessChanged(webhooks.update(webhook.id, { enabled: false }, { ifMatch: etag }));
+      // Somebody else made this version.
+      if (stopped === undefined)
+        await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${webhook.id} AND version = ${version}`);
       return stopped && `${name(stopped)} is stopped.`;
     });
     if (result === undefined) throw new Error(`${id} is changed again and again. Run the command again.`);
@@ -42,7 +45,7 @@ export async function resume(service: Service, terminal: Terminal): Promise<void
     const enabled = await unlessChanged(webhooks.update(id, { enabled: true }, { ifMatch: `"${version}"` }));
     const changed = `${id} was changed or deleted since it was stopped. It stays as it is.`;
     terminal.print(enabled === undefined ? changed : `${name(enabled)} delivers again.`);
-    await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${id}`);
+    await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${id} AND version = ${version}`);
   }
   if (found.length === 0) terminal.print("No webhook is stopped.");
 }

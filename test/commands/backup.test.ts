@@ -207,8 +207,11 @@ test("every value comes back", async () => {
   expect(contentsOfBackup(folder)).toEqual(source);
   expect(Object.keys(manifest().tables)).toEqual(TABLES);
   expect(existsSync(join(folder, "unfinished"))).toBe(false);
+  // `webhooks resume` would take its row for one of a restored webhook.
+  api.databases.query(TARGET, "CREATE TABLE stopped_webhooks (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)");
   const result = await restore();
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
+  expect(api.databases.query(TARGET, "SELECT 1 FROM sqlite_schema WHERE name = 'stopped_webhooks'")).toEqual([]);
   expectRestored(source, before);
   // The hourly job writes them anew.
   const folded = "SELECT 1 FROM pets WHERE folded IS NOT NULL OR folded_of IS NOT NULL";

@@ -188,6 +188,35 @@ test("resume enables what stop disabled, and nothing else", async () => {
   expect((await webhooks("resume")).stdout).toBe("No webhook is stopped.\n");
 });
 
+const DISABLE = "UPDATE webhooks SET enabled = 0, version = version + 1 WHERE id = 2";
+
+test("resume leaves a webhook disabled that its owner disabled while stop ran", async () => {
+  const { databases } = fixture.api;
+  databases.atQuery = (sql, run) => {
+    const rows = run();
+    if (sql.includes("REPLACE INTO stopped_webhooks")) databases.use(PRODUCTION, (sqlite) => sqlite.exec(DISABLE));
+    return rows;
+  };
+  expect((await webhooks("stop", "2")).stdout).toBe("2 was disabled already.\n");
+  expect((await webhooks("resume")).stdout).toBe("No webhook is stopped.\n");
+  expect(enabled()).toEqual([1, 0, 1]);
+});
+
+test("resume knows of a stop that comes right after it enabled the webhook", async () => {
+  const { databases } = fixture.api;
+  await webhooks("stop", "2");
+  databases.atQuery = (sql, run) => {
+    const note = "REPLACE INTO stopped_webhooks SELECT id, version FROM webhooks WHERE id = 2";
+    if (sql.includes("DELETE FROM stopped_webhooks"))
+      databases.use(PRODUCTION, (sqlite) => sqlite.exec(`${DISABLE}; ${note}`));
+    return run();
+  };
+  await webhooks("resume");
+  expect(enabled()).toEqual([1, 0, 1]);
+  databases.atQuery = (_sql, run) => run();
+  expect((await webhooks("resume")).stdout).toBe("2 (shop.example) delivers again.\n");
+});
+
 test("stop fails for a webhook that does not exist, and asks in production", async () => {
   expect(lastLine(await webhooks("stop", "9"))).toMatch(/^There is no webhook/);
   const asked = await runHere(runWebhooks, ["stop", "--all", "--env", "production", "--url", fixture.edge.url]);
