@@ -18,6 +18,7 @@ import {
   ids,
   lines,
   MINUTE,
+  pass,
   received,
   respond,
   SECOND,
@@ -56,6 +57,29 @@ describe("a feed that lost the place", () => {
     const [next] = await addEvents([99]);
     await hook.run();
     expect(ids().at(-1)).toBe(next);
+  });
+
+  test("sends the feed.reset after the attempts of the history that is gone", async () => {
+    const { hook } = await hookWith(...events(3));
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const ends: string[] = [];
+    respond(async ({ type, resource }) => {
+      if (resource === 1) await answered;
+      ends.push(`${type} ${resource}`);
+      return 204;
+    });
+    const run = hook.run();
+    await vi.waitFor(() => expect(ends).toHaveLength(2));
+    await forgetNewest(3);
+    await addEvents([4]);
+    await hook.stub.nudge(hook.name);
+    pass(2 * SECOND);
+    await hook.stub.changed(hook.name);
+    await vi.waitFor(async () => expect(await hook.state()).toMatchObject({ resets: 1 }));
+    answer();
+    await run;
+    await hook.pass(MINUTE);
+    expect(ends.slice(2).map((end) => end.split(" ")[0])).toEqual(["pet.updated", "feed.reset"]);
   });
 
   test("is noticed after a crash of a webhook that was disabled beside an attempt that hangs", async () => {

@@ -50,6 +50,9 @@ export class Parallel {
     return this.#all.filter(({ row }) => row.isReplay).length;
   }
 
+  /** Whether one runs that started before a time. */
+  startedBefore = (time: number): boolean => this.#all.some(({ startedAt }) => startedAt <= time);
+
   has = (resource: string): boolean => this.#running.has(resource);
 
   runs = ({ key, resource }: Waiting): boolean => this.#running.get(resource)?.one.row.key === key;

@@ -90,6 +90,8 @@ function scan({ ledger, parallel, opening, now }: Situation, mayBeRefused: boole
     if (at > now) soonest = Math.min(soonest, at);
     if (at > now) return;
     isQuiet = false;
+    // An attempt of the history that is gone would reach the receiver while it lists everything.
+    if (row.type === RESET && parallel.startedBefore(progress.resetAt)) return;
     if (parallel.has(row.resource) || (!mayBeRefused && isRefused(ledger, row))) return;
     if (!mayBeAgain && row.lastAttemptAt !== null) return;
     const other = best[Number(row.isReplay)];
