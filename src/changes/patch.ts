@@ -22,7 +22,7 @@ export interface Patch<Body, Values, Columns> extends Failures {
   plans: (target: Target, values: Values, attempt: Attempt | undefined, c: Context<AppEnv>) => readonly Plan[];
   /** Reads the row, after the patch. */
   select: (target: Target, values: Values, c: Context<AppEnv>) => Statement<Found<Body, Columns>>;
-  /** What follows from a patch that changed the row, beside the transaction. */
+  /** What follows from a patch, beside the transaction. */
   announce?: (row: Found<Body, Columns>, c: Context<AppEnv>) => Promise<void>;
   /** Whether, without a key, a second run changes nothing and is not refused, even after another change of the row in between. */
   isRepeatable?: (preconditions: Preconditions, values: Values) => boolean;
@@ -45,7 +45,8 @@ export async function patchRow<Body, Values, Columns>(
   const repeatable = isRepeatable?.(preconditions, values);
   const { changed, stored, entry, found } = await run(call, statements, select(target, values, c), repeatable);
   const [row] = found;
-  if (row !== undefined && changed.length > 0) await announce?.(row, c);
+  // Also when nothing changed now: an earlier run, whose answer was lost, may have changed the row.
+  if (row !== undefined) await announce?.(row, c);
   if (entry !== undefined) return { response: entry.response, version: entry.version, replayed: !stored };
   if (row === undefined) throw missing();
   const broken = rules.findIndex((_rule, index) => row[brokenBy(index)]);

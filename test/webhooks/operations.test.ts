@@ -16,6 +16,7 @@ import { latest } from "../events/feed.ts";
 import { call, type Call, expectError, expectJson } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
+import { wrappedDatabase } from "../support/wrapped-d1.ts";
 import {
   addEvents,
   events,
@@ -584,6 +585,38 @@ describe("a change of the configuration", () => {
       after === 5 * SECOND ? run() : wait(run, after)) as typeof setTimeout);
     const { promise: never } = Promise.withResolvers<void>();
     expect((await statusOf(method, body, () => never)).status).toBeLessThan(300);
+  });
+
+  test.each([
+    ["PATCH", "a second run of the service", 200],
+    ["DELETE", "ten seconds", 404],
+  ])("whose answer D1 lost ends the deliveries of a run: %s, after %s", async (method, _what, status) => {
+    const { path, hook } = await create({ concurrency: 1 });
+    await addEvents(...events(40));
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    respond(async ({ resource }) => {
+      if (resource === 3) await answered;
+      return 204;
+    });
+    const run = hook.run();
+    await vi.waitFor(() => expect(received).toHaveLength(3));
+    let isLost = false;
+    const DB = wrappedDatabase(async (change, statements) => {
+      const results = await change();
+      if (isLost || !statements.some(({ sql }) => /^(?:update|delete from) "?webhooks/i.test(sql))) return results;
+      isLost = true;
+      throw new Error("D1_ERROR: Network connection lost.");
+    });
+    const headers = { "Idempotency-Key": crypto.randomUUID() };
+    const body = method === "PATCH" ? { enabled: false } : undefined;
+    const change = () => send(method, path, body, { bindings: { DB }, ...(body && { headers }) });
+    if (method === "DELETE") expect((await change()).status).toBe(503);
+    expect((await change()).status).toBe(status);
+    expect(isLost).toBe(true);
+    if (method === "DELETE") pass(10 * SECOND);
+    answer();
+    await run;
+    expect(received).toHaveLength(3);
   });
 
   test("reaches the object with a retry of the creation, and keeps its bookmark", async () => {

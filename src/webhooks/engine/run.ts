@@ -18,6 +18,8 @@ const MOST_STARTED = 1_000;
 const RECORDED_AFTER = SECOND;
 /** Milliseconds between two nudges of an isolate, at least: one that finds nothing may have swallowed the next one. */
 const BETWEEN_NUDGES = SECOND;
+/** Milliseconds after which a run looks again: nobody may have told that the webhook is disabled or deleted, after a lost answer of D1. */
+const LONGEST_UNSEEN = 10 * SECOND;
 
 /** The part of an object that delivers, as long as the object is in memory. */
 export class Run {
@@ -83,6 +85,8 @@ export class Run {
         const now = Date.now();
         if (now >= begin + LONGEST_RUN || now < begin || started >= MOST_STARTED) return now;
         if (this.ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);
+        this.#mustLook ||= Math.abs(now - this.look.at) >= LONGEST_UNSEEN;
+        if (this.#mustLook) continue;
         const startsAt = attempts.startOne(now);
         if (startsAt === undefined) {
           started++;
