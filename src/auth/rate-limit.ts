@@ -81,7 +81,8 @@ interface Stored {
 const storedBy = new Map<string, Stored>();
 
 function leftOf({ bytes, at }: Stored, budget: number, now: number): number {
-  return Math.max(0, bytes - (Math.max(0, now - at) / BUDGET_MILLISECONDS) * budget);
+  // A time in the future is from before the clock was set back.
+  return at > now ? 0 : Math.max(0, bytes - ((now - at) / BUDGET_MILLISECONDS) * budget);
 }
 
 /**

@@ -98,8 +98,11 @@ export class Hub {
       this.#listeners.refuseMore(audience);
       await this.#registration.begin();
     }
+    const age = Date.now() - this.#looks.startedAt;
+    // A look in the future is none: the clock may have been set back.
+    const isFresh = age >= 0 && age <= FRESH;
     // Whoever asks once gets what is there now. Whoever stays gets it soon.
-    if (!stays || this.#state.now.place === "" || Date.now() - this.#looks.startedAt > FRESH) await this.#looks.now();
+    if (!stays || this.#state.now.place === "" || !isFresh) await this.#looks.now();
     for (let tries = 0; tries < 3; tries++) {
       // No `await` from here to the end of the round: the listener has to be at the place of the hub.
       const items = place === null ? [] : this.#memory.since(place);

@@ -220,4 +220,13 @@ describe("the changes of a key have a budget of bytes", () => {
     refuseOverBudget(full, "65");
     refuseOverBudget(other, setting);
   });
+
+  test("a budget that was spent before the clock was set back is full again", () => {
+    const [now, owner] = [Date.now(), crypto.randomUUID()];
+    const clock = vi.spyOn(Date, "now").mockReturnValue(now + 3_600_000);
+    spendBudget(owner, "1", "x".repeat(MIB), 1, false);
+    expect(() => refuseOverBudget(owner, "1")).toThrow(TOO_MUCH);
+    clock.mockReturnValue(now);
+    refuseOverBudget(owner, "1");
+  });
 });

@@ -431,6 +431,18 @@ describe("a place", () => {
   });
 });
 
+test("a listener that comes after the clock was set back gets at once what it missed", async () => {
+  onTestFinished(() => void vi.useRealTimers());
+  const now = Date.now();
+  vi.useFakeTimers({ toFake: ["Date"], now: now + 3_600_000 });
+  const { socket, cursor } = await listening({ key });
+  socket.close();
+  vi.setSystemTime(now);
+  await create("/v1/pets", REX);
+  const [page] = (await listening({ key, query: `cursor=${cursor}` })).pages;
+  expect(page?.events).toHaveLength(1);
+});
+
 describe("without a socket", () => {
   /** The messages of a stream so far. */
   async function read(response: Response, count: number): Promise<{ text: string; leave: () => Promise<void> }> {
