@@ -47,7 +47,7 @@ beforeAll(async () => {
       `--unsafely-treat-insecure-origin-as-secure=${origins.other}`,
     ],
   });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await browser?.close();
   await harness?.close();

@@ -232,7 +232,7 @@ test("every error code has an anchor with its status, its condition and advice",
     expect(await heading.locator("+ p").innerText(), code).toMatch(new RegExp(`^${status} \\S`));
     expect(await heading.locator("+ p + p").count(), code).toBe(1);
     await page.getByRole("listitem").getByRole("link", { name: code, exact: true }).click();
-    expect(new URL(page.url()).hash).toBe(`#${code}`);
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#${code}`);
   }
 });
 

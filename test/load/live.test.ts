@@ -17,7 +17,7 @@ const CLOSING = 2;
 interface Event {
   id: string;
   type: string;
-  customer: string | undefined;
+  customer?: string | undefined;
 }
 
 /** Who listens: what it may see, and how. */
@@ -45,6 +45,8 @@ class Client {
   readonly heard: string[] = [];
   readonly ends: number[] = [];
   first: string | undefined;
+  /** The last change that it heard of, as its type and its id. */
+  last = "";
   cursor = "latest";
   #credential = "";
   readonly #service: FragileService;
@@ -90,8 +92,12 @@ class Client {
   }
 
   #take(text: string): void {
-    const { events, cursor } = JSON.parse(text) as { events: { id: string }[]; cursor: string };
+    const { events, cursor } = JSON.parse(text) as {
+      events: { id: string; type: string; data: { id: number } }[];
+      cursor: string;
+    };
     this.first ??= cursor;
+    for (const { type, data } of events) this.last = `${type} ${data.id}`;
     this.heard.push(...events.map(({ id }) => id));
     this.cursor = cursor;
   }
@@ -131,13 +137,15 @@ class Client {
   }
 }
 
+const senderOf = (service: FragileService) => async (method: string, path: string, body: object) => {
+  const headers = { Authorization: `Bearer ${service.keys[1]}`, "Content-Type": "application/json" };
+  const response = await fetch(new URL(path, service.url), { method, headers, body: JSON.stringify(body) });
+  return (await response.json()) as { id: number };
+};
+
 /** Makes changes until the time is over. What a kill loses is not made again. */
 async function change(service: FragileService, isOver: () => boolean): Promise<void> {
-  const send = async (method: string, path: string, body: object) => {
-    const headers = { Authorization: `Bearer ${service.keys[1]}`, "Content-Type": "application/json" };
-    const response = await fetch(new URL(path, service.url), { method, headers, body: JSON.stringify(body) });
-    return (await response.json()) as { id: number };
-  };
+  const send = senderOf(service);
   for (let turn = 0; !isOver(); turn++) {
     try {
       const customer = CUSTOMERS[turn % 4];
@@ -150,6 +158,20 @@ async function change(service: FragileService, isOver: () => boolean): Promise<v
     }
     await wait(50);
   }
+}
+
+/** Makes changes of which each kind sees one at least. Returns their events, each with the id of what it is about. */
+async function changeLast(service: FragileService): Promise<Event[]> {
+  const send = senderOf(service);
+  const events: Event[] = [];
+  for (const customer of CUSTOMERS) {
+    const { id: petId } = await send("POST", "/v1/pets", { name: "Rex", categoryId: 1 });
+    const { id } = await send("POST", "/v1/store/orders", { petId, customer });
+    await send("PATCH", `/v1/store/orders/${id}`, { reference: "the last" });
+    events.push({ type: "pet.created", id: String(petId) }, { type: "pet.updated", id: String(petId) });
+    events.push(...["order.placed", "order.updated"].map((type) => ({ type, id: String(id), customer })));
+  }
+  return events;
 }
 
 // Promise: live-cursors
@@ -170,8 +192,10 @@ test(
     await wait((1_000 * SECONDS) / (KILLS + 1));
     isOver = true;
     await changing;
-    // What the last kill left.
-    await wait(5_000);
+    const events = await changeLast(service);
+    const lastOf = (kind: Kind) => events.findLast((event) => sees(kind, event)) ?? expect.unreachable();
+    const heardLast = ({ kind, last }: Client) => expect(last).toBe(`${lastOf(kind).type} ${lastOf(kind).id}`);
+    await vi.waitFor(() => clients.forEach(heardLast), { timeout: 60_000 });
     for (const client of clients) client.stop();
     await Promise.all(running);
     await service.kill();
