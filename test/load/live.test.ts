@@ -140,6 +140,7 @@ class Client {
 const senderOf = (service: FragileService) => async (method: string, path: string, body: object) => {
   const headers = { Authorization: `Bearer ${service.keys[1]}`, "Content-Type": "application/json" };
   const response = await fetch(new URL(path, service.url), { method, headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
   return (await response.json()) as { id: number };
 };
 
