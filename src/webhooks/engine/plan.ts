@@ -118,10 +118,11 @@ function fromWindow(
     const row = newRow(event, reader.isReplay, now);
     const refused = isRefused(ledger, row);
     const isPaused = ledger.queue.notBefore(event.resource) > now;
-    if (ledger.queue.blocks(laneOf(row), now) || isPaused || (refused && !mayBeRefused)) {
+    const runs = parallel.has(event.resource);
+    if (ledger.queue.blocks(laneOf(row), now) || isPaused || (refused && (runs || !mayBeRefused))) {
       ledger.put(row, event.body);
       reader.set(event.place, "done");
-    } else if (!parallel.has(event.resource)) return { row, body: event.body, isRefused: refused, reader };
+    } else if (!runs) return { row, body: event.body, isRefused: refused, reader };
   }
   return undefined;
 }
