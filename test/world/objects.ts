@@ -128,6 +128,8 @@ class Storage {
 
   /** What the object of a webhook keeps at a time. */
   kept(now: number): string[] {
+    // Version 1.3.0 forgets its tables, too.
+    if (this.#all("SELECT 1 FROM sqlite_schema WHERE name = 'state'", []).length === 0) return [];
     const columns = Object.values(KEPT).map((condition, index) => `${condition} AS is${index}`);
     const [row = {}] = this.#all(`SELECT ${columns.join()} FROM state WHERE name = 'progress' AND ?1 > 0`, [now]);
     return Object.keys(KEPT).filter((_, index) => row[`is${index}`] === 1);
