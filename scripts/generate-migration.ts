@@ -6,7 +6,9 @@ import { isMigrated } from "./check-migrations.ts";
 const [schema, out] = ["drizzle/tables.ts", "drizzle"];
 const bin = join(import.meta.dirname, "../node_modules/drizzle-kit/bin.cjs");
 const options = ["--dialect", "sqlite", "--schema", schema, "--out", out, ...process.argv.slice(2)];
-const { status } = spawnSync(process.execPath, [bin, "generate", ...options], { stdio: "inherit" });
+// Nobody answers without a terminal, where it was once seen to wait.
+const timeout = process.stdin.isTTY ? undefined : 60_000;
+const { status } = spawnSync(process.execPath, [bin, "generate", ...options], { stdio: "inherit", timeout });
 // drizzle-kit 0.31.11 exits 0 when it cannot ask.
 if (status !== 0 || !(await isMigrated(schema, out))) {
   console.error(
