@@ -6,14 +6,14 @@ import { POLICY, SocketListener, StreamListener } from "./listener.ts";
 import { Listeners } from "./listeners.ts";
 import { Looks } from "./looks.ts";
 import { Memory, REMEMBERED } from "./memory.ts";
-import { TOO_FAR } from "./refusals.ts";
+import { ENDED, TOO_FAR } from "./refusals.ts";
 import { Registration } from "./registration.ts";
 import { State } from "./state.ts";
 
 /** Reads to find the place of a listener that comes back, at most. */
 const MAX_READS = 5;
-/** Milliseconds after the registration for which an isolate may not know the hub. */
-const UNKNOWN_FOR = 12_000;
+/** Seconds after the registration for which an isolate may not know the hub. */
+const UNKNOWN_FOR = 12;
 /** Milliseconds after which a listener that comes has the hub look. */
 const FRESH = 1_000;
 /** Close codes (RFC 6455, section 7.4.1): none was sent, none could be sent, and all is done. */
@@ -58,7 +58,7 @@ export class Hub {
       () => !this.#isEmpty,
       (error) => this.#logError(error),
     );
-    this.#registration = new Registration(state, env, ctx, (at) => this.#looks.poll(at + UNKNOWN_FOR));
+    this.#registration = new Registration(state, env, ctx, () => this.#looks.poll(UNKNOWN_FOR));
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
   }
 
@@ -107,6 +107,8 @@ export class Hub {
       // No `await` from here to the end of the round: the listener has to be at the place of the hub.
       const items = place === null ? [] : this.#memory.since(place);
       if (items !== undefined) {
+        // The reads may have taken long.
+        if (audience.until !== null && audience.until <= Date.now()) throw new ApiError("unauthorized", ENDED);
         const pages = this.#firstPages(items, audience, !stays);
         if (!stays) return new Response(pages[0]?.text);
         this.#listeners.refuseMore(audience);

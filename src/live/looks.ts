@@ -51,12 +51,12 @@ export class Looks {
     if (this.#isWanted() && this.#after > this.startedAt) this.#plan(this.#after);
   }
 
-  /** Looks again and again up to a time. Without a listener it waits for the next one. */
-  poll(until: number): void {
-    if (Date.now() >= until) return;
+  /** Looks each second, so many times. Without a listener it waits for the next one. */
+  poll(times: number): void {
+    if (times === 0) return;
     setTimeout(() => {
       if (this.#isWanted()) this.#plan(Date.now());
-      this.poll(until);
+      this.poll(times - 1);
     }, POLL);
   }
 

@@ -11,11 +11,11 @@ export class Registration {
   readonly #state: State;
   readonly #env: Env;
   readonly #storage: DurableObjectStorage;
-  readonly #onNew: (at: number) => void;
+  readonly #onNew: () => void;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param onNew isolates may not know the row yet that was inserted at this time, in milliseconds since the epoch. */
-  constructor(state: State, env: Env, { storage }: DurableObjectState, onNew: (at: number) => void) {
+  /** @param onNew isolates may not know the row yet that was inserted now. */
+  constructor(state: State, env: Env, { storage }: DurableObjectState, onNew: () => void) {
     [this.#state, this.#env, this.#storage, this.#onNew] = [state, env, storage, onNew];
   }
 
@@ -31,9 +31,8 @@ export class Registration {
   async renew(): Promise<void> {
     const [[isNew]] = await this.#write(insertHub({ name: this.#state.now.name }));
     if (isNew === undefined && this.#state.now.registeredAt > 0) return;
-    const registeredAt = Date.now();
-    this.#state.keep({ registeredAt });
-    this.#onNew(registeredAt);
+    this.#state.keep({ registeredAt: Date.now() });
+    this.#onNew();
   }
 
   /** @param isOver whether nobody has come meanwhile. */

@@ -12,6 +12,7 @@ import { connect, Listener, send } from "./listener.ts";
 
 const LIVE = "/v1/events/live";
 const REX = { name: "Rex", categoryId: 1 };
+const HOUR = 3_600_000;
 const HUB = "live:0";
 const hub = (name = HUB) => env.WEBHOOKS.getByName(name);
 const check = (name = HUB) => runDurableObjectAlarm(hub(name));
@@ -300,6 +301,19 @@ describe("what a listener may see", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: ends * 1_000 });
     await check();
     expect(await one.end()).toEqual({ code: 4401, reason: "unauthorized" });
+  });
+
+  test.each(["websocket", undefined])("is nothing when the key ends while it connects: %s", async (upgrade) => {
+    const until = Date.now() + HOUR;
+    const audience = { types: ["pet."], keyId: "1", keyHash: "", customer: null, scopes: [], until };
+    const headers = { "x-audience": JSON.stringify(audience), ...(upgrade && { Upgrade: upgrade }) };
+    const answer = await runInDurableObject(hub(), async (object) => {
+      const connecting = object.fetch?.(new Request(`https://hub/${HUB}`, { headers }));
+      vi.useFakeTimers({ toFake: ["Date"], now: until });
+      const response = await connecting;
+      return [response?.status, await response?.json()];
+    });
+    expect(answer).toMatchObject([401, { code: "unauthorized" }]);
   });
 
   test("is nothing while KV cannot respond, and everything afterwards, when all keys are looked up at once", async () => {
