@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Animal, type Attempt, PetStore, type Progress } from "../../../client/src/index.ts";
 import document from "../../../public/openapi.json" with { type: "json" };
 import { encodeEventCursor } from "../../../src/feed/place.ts";
@@ -14,11 +14,9 @@ const TIMEOUT = 60_000;
 
 const service = useBuiltService();
 let store: PetStore;
-beforeAll(() => {
-  store = new PetStore({ baseUrl: `${service.url.origin}/v1`, apiKey: service.key });
-  // Every pause is as short as it may be.
-  vi.spyOn(Math, "random").mockReturnValue(0);
-});
+beforeAll(() => void (store = new PetStore({ baseUrl: `${service.url.origin}/v1`, apiKey: service.key })));
+// Every pause is as short as it may be.
+beforeEach(() => void vi.spyOn(Math, "random").mockReturnValue(0));
 afterAll(() => void vi.restoreAllMocks());
 
 /** A database with the tables of the guide, in which no version goes back. */
@@ -106,6 +104,8 @@ test.each([
 
 // Promise: copies-are-replaced-whole, copies-survive-crashes, follow-in-the-guide, follow-pages, the-first-copy
 test("a copy equals the service after changes during the first copy, a crash, and an expired cursor", async () => {
+  const { DB } = await service.worker.getEnv();
+  await DB.exec("DELETE FROM pets");
   const [a, b, c] = [await create("A"), await create("B"), await create("C")];
   const copy = new Copy();
   const changesBeforeEachResponse = async (path: string): Promise<void> => {
