@@ -4,6 +4,7 @@ import { lookUpCustomerToken } from "../auth/customer-token.ts";
 import { lookUpKey } from "../auth/key-lookup.ts";
 import { isTokenOf } from "../auth/token.ts";
 import type { ApiKey, AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
 import { logError } from "../log/log.ts";
 import { respondWithError } from "./error-handler.ts";
 
@@ -29,15 +30,19 @@ export async function authenticateRequest(c: Context<AppEnv>): Promise<ApiKey | 
   const key: ApiKey | undefined = isTokenOf(c.env.ENVIRONMENT, presented)
     ? await lookUpCustomerToken(c.env, presented, onCorrupt)
     : await lookUpKey(c.env.API_KEYS, c.env.ENVIRONMENT, presented, onCorrupt);
-  if (key === undefined) {
-    headers["WWW-Authenticate"] = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
-    return respondWithError(c, { code: "unauthorized", message: `${INVALID_KEY}.` });
-  }
+  if (key === undefined) return respondWithError(c, invalidKey(c));
   const log = c.get("log");
   log.keyId = key.id;
   log.tokenId = key.token?.id;
   c.set("apiKey", key);
   return key;
+}
+
+/** What refuses a key or a token that is not valid, or not any more. */
+export function invalidKey(c: Context<AppEnv>): ApiError {
+  const challenge = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
+  c.get("headers")["WWW-Authenticate"] = challenge;
+  return new ApiError("unauthorized", `${INVALID_KEY}.`);
 }
 
 /**

@@ -9,7 +9,7 @@ import { feedParameters, LATEST, scopeFor, typesFor } from "../feed/wanted.ts";
 import { crc32 } from "../hash/crc32.ts";
 import { sha256 } from "../hash/sha256.ts";
 import { weightsOf } from "../http/accept.ts";
-import { apiKeyOf, ownerOf } from "../http/authentication.ts";
+import { apiKeyOf, invalidKey, ownerOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
 import { query } from "../http/query.ts";
 import { jsonText, responseHeaders } from "../http/respond.ts";
@@ -80,7 +80,7 @@ async function ask(c: Context<AppEnv>, name: string, headers: Headers): Promise<
   const response = await c.env.WEBHOOKS.getByName(name).fetch(`https://hub/${name}`, { headers }).catch(objectEnded);
   if (response.status < 400) return response;
   const { code, message } = await response.json<{ code: ErrorCode; message: string }>().catch(objectEnded);
-  throw new ApiError(code, message);
+  throw code === "unauthorized" ? invalidKey(c) : new ApiError(code, message);
 }
 
 /** An object may end at any moment: a release, a crash. @throws ApiError `service_unavailable` */
