@@ -4,7 +4,6 @@ import { lookUpCustomerToken } from "../auth/customer-token.ts";
 import { lookUpKey } from "../auth/key-lookup.ts";
 import { isTokenOf } from "../auth/token.ts";
 import type { ApiKey, AppEnv } from "../env.ts";
-import { ApiError } from "../errors.ts";
 import { logError } from "../log/log.ts";
 import { respondWithError } from "./error-handler.ts";
 
@@ -38,11 +37,11 @@ export async function authenticateRequest(c: Context<AppEnv>): Promise<ApiKey | 
   return key;
 }
 
-/** What refuses a key or a token that is not valid, or not any more. */
-export function invalidKey(c: Context<AppEnv>): ApiError {
+/** What refuses a key or a token that is not valid, or not any more. No Error, whose stack costs something: strangers send bad keys. */
+export function invalidKey(c: Context<AppEnv>) {
   const challenge = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
   c.get("headers")["WWW-Authenticate"] = challenge;
-  return new ApiError("unauthorized", `${INVALID_KEY}.`);
+  return { code: "unauthorized" as const, message: `${INVALID_KEY}.` };
 }
 
 /**

@@ -79,8 +79,9 @@ async function audienceOf(c: Context<AppEnv>, types: readonly string[]): Promise
 async function ask(c: Context<AppEnv>, name: string, headers: Headers): Promise<Response> {
   const response = await c.env.WEBHOOKS.getByName(name).fetch(`https://hub/${name}`, { headers }).catch(objectEnded);
   if (response.status < 400) return response;
-  const { code, message } = await response.json<{ code: ErrorCode; message: string }>().catch(objectEnded);
-  throw code === "unauthorized" ? invalidKey(c) : new ApiError(code, message);
+  const refusal = await response.json<{ code: ErrorCode; message: string }>().catch(objectEnded);
+  const { code, message } = refusal.code === "unauthorized" ? invalidKey(c) : refusal;
+  throw new ApiError(code, message);
 }
 
 /** An object may end at any moment: a release, a crash. @throws ApiError `service_unavailable` */

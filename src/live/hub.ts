@@ -6,7 +6,7 @@ import { POLICY, SocketListener, StreamListener } from "./listener.ts";
 import { Listeners } from "./listeners.ts";
 import { Looks } from "./looks.ts";
 import { Memory, REMEMBERED } from "./memory.ts";
-import { ENDED, TOO_FAR } from "./refusals.ts";
+import { TOO_FAR } from "./refusals.ts";
 import { Registration } from "./registration.ts";
 import { State } from "./state.ts";
 
@@ -107,8 +107,8 @@ export class Hub {
       // No `await` from here to the end of the round: the listener has to be at the place of the hub.
       const items = place === null ? [] : this.#memory.since(place);
       if (items !== undefined) {
-        // The reads may have taken long.
-        if (audience.until !== null && audience.until <= Date.now()) throw new ApiError("unauthorized", ENDED);
+        // The reads may have taken long. The isolate answers as to any bad key.
+        if (audience.until !== null && audience.until <= Date.now()) throw new ApiError("unauthorized", "");
         const pages = this.#firstPages(items, audience, !stays);
         if (!stays) return new Response(pages[0]?.text);
         this.#listeners.refuseMore(audience);
