@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -20,6 +20,9 @@ export interface Neighbour {
   address?: string;
 }
 
+/** What a process returns on its port. `cameAt` is a time of the clock that all processes share, in nanoseconds. */
+type Answer = Neighbour & { name?: string; cameAt?: number };
+
 /**
  * Announces this process to every later `npm run dev` on the same storage, until it ends. Waits for earlier ones that start: at the same
  * time, they would lock each other's database and choose the same port.
@@ -30,21 +33,22 @@ export interface Neighbour {
 export async function joinStorage(
   state: string,
 ): Promise<{ neighbours: Neighbour[]; serveAt: (address: string) => void }> {
-  const answer: Neighbour & { name?: string } = {};
+  const answer: Answer = {};
   const server = createServer((_request, response) => response.end(JSON.stringify(answer)));
   server.listen(0, "127.0.0.1").unref();
   await once(server, "listening");
 
   const folder = join(state, "dev");
   const name = `${(server.address() as AddressInfo).port}-${randomUUID()}`;
-  answer.name = name;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, name), "");
   process.once("exit", () => rmSync(join(folder, name), { force: true }));
-
-  const cameAt = (file: string) => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // After the file and before the search: who is not found here creates a file later, and so comes later. The times of files do not tell,
+  // because two of them may be the same.
+  const cameAt = Number(process.hrtime.bigint());
+  Object.assign(answer, { name, cameAt });
   const others = readdirSync(folder).filter((other) => other !== name);
-  const found = await Promise.all(others.map((other) => findNeighbour(folder, other, cameAt(other) < cameAt(name))));
+  const found = await Promise.all(others.map((other) => findNeighbour(folder, other, cameAt)));
   return {
     neighbours: found.filter((neighbour) => neighbour !== undefined),
     serveAt(address) {
@@ -53,15 +57,15 @@ export async function joinStorage(
   };
 }
 
-async function findNeighbour(folder: string, name: string, isAwaited: boolean): Promise<Neighbour | undefined> {
+async function findNeighbour(folder: string, name: string, cameAt: number): Promise<Neighbour | undefined> {
   try {
     for (let second = 0; ; second += 1) {
       const response = await fetch(`http://127.0.0.1:${Number.parseInt(name)}`, {
         signal: AbortSignal.timeout(PATIENCE),
       });
-      const answer = (await response.json()) as Neighbour & { name?: string };
+      const answer = (await response.json()) as Answer;
       if (answer.name !== name) break;
-      if (answer.address !== undefined || !isAwaited || second === START_SECONDS) return answer;
+      if (answer.address !== undefined || cameAt < (answer.cameAt ?? 0) || second === START_SECONDS) return answer;
       if (second === 0) console.log("Another npm run dev starts on the same storage. Waiting for it ...");
       await setTimeout(1_000);
     }

@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { readPackages } from "../../openapi/packages.ts";
 import { openNamespace } from "../../ops/keys/namespace.ts";
+import { joinStorage } from "../../scripts/same-storage.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import { type DevService, killGroup, startDev } from "./dev-service.ts";
@@ -92,7 +93,6 @@ test("names the other process on the same storage, and serves as well", async ()
   const names = ({ output }: DevService, { base }: DevService) =>
     output.includes(`Another npm run dev (${new URL(base).origin}) uses the same storage`);
   expect([names(second, first), names(third, first)]).toEqual([true, true]);
-  // Of two that start at once, the later one waits for the earlier one.
   expect(names(second, third)).toBe(!names(third, second));
   const created = await fetch(`${first.base}/pets`, {
     method: "POST",
@@ -108,6 +108,23 @@ test("names the other process on the same storage, and serves as well", async ()
     await expect(fetch(base)).rejects.toThrow("fetch failed");
   }
   expect(readdirSync(join(state, "dev"))).toHaveLength(1);
+});
+
+test("of three that start in the same millisecond, each waits for the earlier ones", async () => {
+  const folder = temporaryFolder();
+  const log = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
+  // The second one finds one that starts, the third one two.
+  const hasFoundAll = vi.waitFor(() => expect(log).toHaveBeenCalledTimes(3), { timeout: 20_000 });
+  const addresses: number[] = [];
+  const start = async () => {
+    const { neighbours, serveAt } = await joinStorage(folder);
+    addresses.push(neighbours.filter(({ address }) => address !== undefined).length);
+    await hasFoundAll;
+    serveAt("http://localhost:8787");
+  };
+  await Promise.all([start(), start(), start()]);
+  expect(addresses).toEqual([0, 1, 2]);
 });
 
 test("ignores a process that was killed", async () => {
