@@ -271,8 +271,7 @@ on conflict (inventory.id) do update
 set available = excluded.available, pending = excluded.pending, sold = excluded.sold, counted_at = excluded.counted_at`,
   "live.register": `insert into live_hubs (name)
 values (:name)
-on conflict do nothing
-returning live_hubs.name`,
+on conflict do nothing`,
   "placeOrder.ofCustomer.insert": `insert into orders (id, pet_id, status, created_at, ship_date, version, reference, customer)
 select NULL as id, pets.id as petId, 'placed' as status, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as createdAt, NULL as shipDate, 1 as version, :reference as reference, :customer as customer
 from pets
@@ -841,6 +840,9 @@ where exists (select 1
 from pets
 where (pets.external_id = value ->> 'externalId' and pets.id IS NOT NULL))
 order by key`,
+  "live.registered": `select live_hubs.name
+from live_hubs
+where live_hubs.name = :name`,
   "listOrders.lastBefore": `select min(max(last, CAST(:least AS INTEGER)), CAST(:most AS INTEGER)) as last
 from (WITH search(last, rest) AS (SELECT 0, max(orders.id) FROM orders UNION ALL
       SELECT iif((SELECT orders.created_at < :time FROM orders WHERE orders.id >= last + rest - rest / 2 ORDER BY orders.id LIMIT 1),

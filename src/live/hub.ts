@@ -220,7 +220,7 @@ export class Hub {
     } catch (error) {
       this.#logError(error);
     } finally {
-      if (this.#state.now.registeredAt > 0) await this.#registration.setAlarm();
+      if (!this.#isEmpty || this.#state.now.registeredAt > 0) await this.#registration.setAlarm();
     }
   }
 

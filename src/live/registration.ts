@@ -1,7 +1,7 @@
 import { Session } from "../db/session.ts";
 import type { Statement } from "../db/statement.ts";
 import type { State } from "./state.ts";
-import { deleteHub, insertHub } from "./statements.ts";
+import { deleteHub, insertHub, selectHub } from "./statements.ts";
 
 /** Milliseconds between two checks of the listeners. */
 const CHECK = 60_000;
@@ -22,15 +22,24 @@ export class Registration {
   /** A hub is registered for as long as it has listeners, before the first is answered. */
   begin(): Promise<void> {
     return this.inTurn(async () => {
-      if (this.#state.now.registeredAt === 0) await this.renew();
+      if (this.#state.now.registeredAt === 0) await this.#insert();
       await this.setAlarm();
     });
   }
 
-  /** Inserts the row, unless it is there. A restore of the database may have removed it. */
-  async renew(): Promise<void> {
-    const [[isNew]] = await this.#write(insertHub({ name: this.#state.now.name }));
-    if (isNew === undefined && this.#state.now.registeredAt > 0) return;
+  /** Inserts the row again that a restore of the database has removed. */
+  renew(): Promise<void> {
+    return this.inTurn(async () => {
+      const { name } = this.#state.now;
+      const [row] = await new Session(this.#env.DB, undefined).readFromPrimary(selectHub({ name }));
+      if (row === undefined || this.#state.now.registeredAt === 0) await this.#insert();
+    });
+  }
+
+  async #insert(): Promise<void> {
+    // First: the row may be there although this fails, and isolates would not know it.
+    this.#state.keep({ registeredAt: 0 });
+    await this.#write(insertHub({ name: this.#state.now.name }));
     this.#state.keep({ registeredAt: Date.now() });
     this.#onNew();
   }
@@ -49,8 +58,8 @@ export class Registration {
     if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + CHECK);
   }
 
-  #write<Row>(statement: Statement<Row>): Promise<[Row[]]> {
-    return new Session(this.#env.DB, undefined).writeRepeatably([statement]);
+  async #write(statement: Statement<unknown>): Promise<void> {
+    await new Session(this.#env.DB, undefined).writeRepeatably([statement]);
   }
 
   inTurn<Result>(step: () => Promise<Result>): Promise<Result> {

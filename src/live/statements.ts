@@ -25,12 +25,18 @@ export const selectFeed = compile("live.feed", (db, parameter: Parameter<{ first
   }),
 );
 
+export const selectHub = compile("live.registered", (db, parameter: Parameter<{ name: string }>) =>
+  db
+    .select()
+    .from(liveHubs)
+    .where(eq(liveHubs.name, parameter("name"))),
+);
+
 export const insertHub = compile("live.register", (db, parameter: Parameter<{ name: string }>) =>
   db
     .insert(liveHubs)
     .values({ name: parameter("name") })
-    .onConflictDoNothing()
-    .returning({ name: liveHubs.name }),
+    .onConflictDoNothing(),
 );
 
 export const deleteHub = compile("live.unregister", (db, parameter: Parameter<{ name: string }>) =>

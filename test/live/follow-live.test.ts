@@ -5,9 +5,12 @@ import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
 import { LIMITS } from "../../src/live/listeners.ts";
+import { Registration } from "../../src/live/registration.ts";
+import { State } from "../../src/live/state.ts";
 import { forgetEnabled } from "../../src/webhooks/nudge.ts";
 import { call, create, expectError, idOf } from "../support/client.ts";
 import { grantKey, grantToken, key, storeKey } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { connect, Listener, send } from "./listener.ts";
 
 const LIVE = "/v1/events/live";
@@ -713,6 +716,44 @@ describe("the row of a hub", () => {
     await hub().look(HUB);
     await check();
     expect(await rows()).toEqual([]);
+  });
+
+  test.each([1, 3])("that a restore took is made known again, although D1 loses %i answers", async (count) => {
+    await runInDurableObject(hub("live:9"), async (_, state) => {
+      const faults = Array.from(
+        { length: count },
+        () => ({ when: "after", message: "Network connection lost." }) as const,
+      );
+      const { DB } = observedDatabase(undefined, undefined, undefined, ...faults);
+      const isNew = vi.fn<() => void>();
+      const registration = new Registration(State.named(state, "live:9"), { ...env, DB }, state, isNew);
+      await registration.begin();
+      await registration.renew();
+      expect(isNew).toHaveBeenCalledTimes(1);
+      await env.DB.exec("DELETE FROM live_hubs WHERE name = 'live:9'");
+      await registration.renew().catch(() => {});
+      await registration.renew();
+      expect(isNew).toHaveBeenCalledTimes(2);
+      expect(await rows()).toContainEqual({ name: "live:9" });
+      await registration.end(() => true);
+      await state.storage.deleteAlarm();
+    });
+  });
+
+  test("that a restore took comes back when D1 works again", async () => {
+    await listening({ key });
+    await env.DB.exec("DELETE FROM live_hubs");
+    await runInDurableObject(hub(), (object) => {
+      const { DB } = (object as unknown as { env: Env }).env;
+      const begin = DB.withSession.bind(DB);
+      // After the look, and the read of the row.
+      const spy = vi.spyOn(DB, "withSession").mockImplementationOnce(begin).mockImplementationOnce(begin);
+      spy.mockImplementationOnce(() => expect.unreachable("D1 is down"));
+    });
+    await check();
+    expect(await rows()).toEqual([]);
+    await check();
+    expect(await rows()).toEqual([{ name: HUB }]);
   });
 
   test("that several objects have tells all of them", async () => {
