@@ -39,6 +39,9 @@ const PREBUNDLED = [
   "zod/mini",
 ];
 
+/** Milliseconds for `expect.poll`: the machine may be busy. Playwright waits as long by itself. */
+const PATIENCE = { poll: { timeout: 30_000 } };
+
 /** The present statements, with those of tests, and the stand-in for drizzle, as in the bundle. */
 const statements: Plugin = {
   name: "statements",
@@ -88,6 +91,7 @@ export default defineConfig({
           // Milliseconds. These tests are fast, but the machine may be busy.
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: PATIENCE,
         },
       },
       {
@@ -101,6 +105,7 @@ export default defineConfig({
           // Milliseconds. Some of these send thousands of requests, which takes long on a busy machine.
           testTimeout: 300_000,
           hookTimeout: 120_000,
+          expect: PATIENCE,
         },
       },
       {
@@ -131,6 +136,7 @@ export default defineConfig({
           maxConcurrency: 2,
           testTimeout: 300_000,
           hookTimeout: 120_000,
+          expect: PATIENCE,
         },
       },
       {
@@ -141,8 +147,7 @@ export default defineConfig({
           globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // As long as Playwright waits by itself.
-          expect: { poll: { timeout: 30_000 } },
+          expect: PATIENCE,
         },
       },
       {

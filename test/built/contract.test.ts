@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { useBuiltService } from "./service.ts";
@@ -185,7 +185,7 @@ describe("over a raw socket", () => {
       ),
       { end: true },
     );
-    await vi.waitFor(() => expect(logLines().filter(({ route }) => route === "/v1/pets")).toHaveLength(1));
+    await expect.poll(() => logLines().filter(({ route }) => route === "/v1/pets")).toHaveLength(1);
     expect(logLines()).toEqual([expect.objectContaining({ level: "info", status: 400 })]);
   });
 

@@ -30,11 +30,12 @@ beforeAll(async () => {
   const send = async (path: string, init: RequestInit = { headers }): Promise<RequestLine> => {
     const response = await fetch(new URL(path, service.url), init);
     await response.arrayBuffer();
-    return vi.waitFor(() => {
-      const id = response.headers.get("X-Request-Id") ?? expect.unreachable();
+    const id = response.headers.get("X-Request-Id") ?? expect.unreachable();
+    const line = () => {
       const { message } = service.harness.getLogs().find(({ message }) => message.includes(id)) ?? { message: "" };
       return JSON.parse(message) as RequestLine;
-    });
+    };
+    return vi.waitFor(line, 30_000);
   };
   const body = '{"name":"Rex","categoryId":1}';
   recorded = {

@@ -1,6 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { EventPage } from "../../src/feed/event.ts";
 import type { AppEnv } from "../../src/env.ts";
@@ -50,9 +50,7 @@ export class Listener {
 
   /** Waits for the first page. */
   async started(): Promise<this> {
-    await vi.waitFor(() => {
-      if (this.pages.length === 0) throw new Error("There is no page");
-    });
+    await expect.poll(() => this.pages.length).toBeGreaterThan(0);
     return this;
   }
 
@@ -63,7 +61,7 @@ export class Listener {
         if (this.closed === undefined) throw new Error("It is open");
         return this.closed;
       },
-      { timeout: 5_000 },
+      { timeout: 30_000 },
     );
   }
 
@@ -74,7 +72,7 @@ export class Listener {
       () => {
         if (heard().length < count) throw new Error(`There are ${heard().join()}`);
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: 30_000, interval: 20 },
     );
     return heard();
   }

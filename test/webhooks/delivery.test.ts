@@ -175,11 +175,11 @@ describe("the types of a webhook", () => {
       return 500;
     });
     const run = hook.run();
-    await vi.waitFor(() => expect(received).toHaveLength(1));
+    await expect.poll(() => received).toHaveLength(1);
     await addEvents([2, 1, "pet.deleted"]);
     await hook.set(`${more}types = ?`, ...values, '["pet.deleted"]');
     // Its object has seen the types.
-    await vi.waitFor(() => expect(received).toHaveLength(2));
+    await expect.poll(() => received).toHaveLength(2);
     hung.isOver = true;
     await run;
     await hook.pass(MINUTE);
@@ -214,13 +214,13 @@ describe("first attempts", () => {
     const { hook } = await hookWith([1, 1], [1, 2], [2, 1], [1, 3]);
     const end = held();
     const run = hook.run();
-    await vi.waitFor(() => expect(received).toHaveLength(2));
+    await expect.poll(() => received).toHaveLength(2);
     end(0);
-    await vi.waitFor(() => expect(received).toHaveLength(3));
+    await expect.poll(() => received).toHaveLength(3);
     expect(versions()).toEqual(["1:1", "2:1", "1:2"]);
     end(1);
     end(2);
-    await vi.waitFor(() => expect(received).toHaveLength(4));
+    await expect.poll(() => received).toHaveLength(4);
     end(3);
     await run;
     expect(versions()).toEqual(["1:1", "2:1", "1:2", "1:3"]);
@@ -291,7 +291,7 @@ describe("what is recorded", () => {
       return 204;
     });
     const run = hook.run().catch(() => {});
-    await vi.waitFor(() => expect(received).toHaveLength(300));
+    await expect.poll(() => received).toHaveLength(300);
     await abortAllDurableObjects();
     await run;
     respond(() => 204);

@@ -396,7 +396,7 @@ describe("testWebhook", () => {
       return 410;
     });
     const running = send("POST", `${path}/test`);
-    await vi.waitUntil(() => received.length > 0);
+    await expect.poll(() => received.length).toBeGreaterThan(0);
     pass(4_000);
     const response = await send("POST", `${path}/test`);
     expect(response.headers.get("Retry-After")).toBe("11");
@@ -599,7 +599,7 @@ describe("a change of the configuration", () => {
       return 204;
     });
     const run = hook.run();
-    await vi.waitFor(() => expect(received).toHaveLength(3));
+    await expect.poll(() => received).toHaveLength(3);
     let isLost = false;
     const DB = wrappedDatabase(async (change, statements) => {
       const results = await change();

@@ -69,13 +69,13 @@ describe("a feed that lost the place", () => {
       return 204;
     });
     const run = hook.run();
-    await vi.waitFor(() => expect(ends).toHaveLength(2));
+    await expect.poll(() => ends).toHaveLength(2);
     await forgetNewest(3);
     await addEvents([4]);
     await hook.stub.nudge(hook.name);
     pass(2 * SECOND);
     await hook.stub.changed(hook.name);
-    await vi.waitFor(async () => expect(await hook.state()).toMatchObject({ resets: 1 }));
+    await expect.poll(() => hook.state()).toMatchObject({ resets: 1 });
     answer();
     await run;
     await hook.pass(MINUTE);
@@ -86,7 +86,7 @@ describe("a feed that lost the place", () => {
     const { hook } = await hookWith([1], [2], [3]);
     respond(({ resource }) => (resource === 1 ? new Promise(() => {}) : 204));
     const run = hook.run();
-    await vi.waitFor(() => expect(received).toHaveLength(3));
+    await expect.poll(() => received).toHaveLength(3);
     await hook.set("enabled = 0");
     await run;
     await abortAllDurableObjects();
@@ -105,7 +105,7 @@ describe("a feed that lost the place", () => {
     const { hook } = await hookWith(...events(3));
     respond(({ resource }) => (open.includes(resource) ? new Promise(() => {}) : 204));
     void hook.run().catch(() => {});
-    await vi.waitFor(() => expect(received).toHaveLength(3));
+    await expect.poll(() => received).toHaveLength(3);
     // It records what it knows.
     await hook.deliveries();
     await abortAllDurableObjects();

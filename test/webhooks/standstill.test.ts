@@ -26,7 +26,6 @@ useReceiver();
 
 type Write = (this: Session, ...all: Parameters<Session["writeRepeatably"]>) => Promise<never>;
 
-const PATIENCE = { timeout: 10_000 };
 const GOOD = 6_000;
 const PLACE = "SELECT printf('%016x%08x', id, tag) AS place FROM events ORDER BY id DESC LIMIT 1";
 const endOfFeed = async () => (await env.DB.prepare(PLACE).first<string>("place")) ?? "";
@@ -47,7 +46,7 @@ test("is enabled for good after its receiver was gone, whatever other attempts s
     return 410;
   });
   await hook.run();
-  await vi.waitFor(async () => expect(await hook.row()).toMatchObject({ enabled: 0 }));
+  await expect.poll(() => hook.row()).toMatchObject({ enabled: 0 });
   await hook.pass(HOUR);
   respond(() => 204);
   forget();
@@ -71,7 +70,7 @@ async function whileItAnswers(hook: Hook, happen: () => Promise<unknown>): Promi
     return results;
   });
   const run = runDurableObjectAlarm(hook.stub);
-  await vi.waitFor(() => expect(answer.isRead).toBe(true));
+  await expect.poll(() => answer.isRead).toBe(true);
   await happen();
   answer.isThere = true;
   await run;
@@ -107,10 +106,10 @@ test("forgets what an earlier address asked for, and a type that is removed with
     return new Response(null, { status: 429, headers: { "Retry-After": "86400" } });
   });
   const run = hook.run();
-  await vi.waitFor(() => expect(received).toHaveLength(5));
+  await expect.poll(() => received).toHaveLength(5);
   await addEvents([10]);
   await hook.set("url = 'https://hooks.shop.com/new', types = ?", '["pet.updated"]');
-  await vi.waitFor(() => expect(attemptsOf(10)).toBe(1));
+  await expect.poll(() => attemptsOf(10)).toBe(1);
   answer.isThere = true;
   await run;
   await addEvents([11]);
@@ -206,10 +205,10 @@ test("attempts a new event at once, whatever hangs that an outage refused", asyn
   await hook.stub.sendTest(hook.name);
   forget();
   const run = hook.run();
-  await vi.waitFor(() => expect(received).toHaveLength(5));
+  await expect.poll(() => received).toHaveLength(5);
   await addEvents([GOOD]);
   await hook.stub.nudge(hook.name);
-  await vi.waitFor(() => expect(attemptsOf(GOOD)).toBe(1), PATIENCE);
+  await expect.poll(() => attemptsOf(GOOD)).toBe(1);
   hanging.resolve(500);
   await run;
 });
