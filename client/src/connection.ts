@@ -56,6 +56,8 @@ export function remember(memory: Memory, bookmark: unknown): void {
 interface Keys {
   /** That of the last attempt. */
   used: string | undefined;
+  /** The one of a change whose response was lost. Under another one, its `Idempotency-Key` is another, and it would happen again. */
+  kept: string | undefined;
   /** The one that the service refused, after which the caller's function gave another one. */
   refused: string | undefined;
 }
@@ -101,7 +103,7 @@ export class Connection {
     const init = this.#request(call, memory);
     const deadline = performance.now() + limits.totalTime;
     let lost = false;
-    const keys: Keys = { used: undefined, refused: undefined };
+    const keys: Keys = { used: undefined, kept: undefined, refused: undefined };
     for (let attempt = 1; ; attempt++) {
       const begin = performance.now();
       const outcome = await this.#attempt(call, url, init, Math.min(limits.timeout, deadline - begin), memory, keys);
@@ -115,9 +117,9 @@ export class Connection {
         error.done = call.done;
         const fault = faultOf(error);
         lost ||= fault === "lost";
-        // Once, and at once. The service did not run the request, so this is none of its attempts.
-        // Under another API key, the same `Idempotency-Key` would make a change again whose response was lost.
         const mayDouble = lost && error.idempotencyKey !== undefined && !CUSTOMER_TOKEN.test(keys.used ?? "");
+        if (mayDouble) keys.kept = keys.used;
+        // Once, and at once. The service did not run the request, so this is none of its attempts.
         const mayRenew = this.renewsKeys && keys.refused === undefined && !mayDouble;
         const renews = error.code === "unauthorized" && mayRenew;
         if (renews) keys.refused = keys.used;
@@ -173,7 +175,8 @@ export class Connection {
     try {
       const received = await limit(
         async (signal) => {
-          const apiKey = (keys.used = await this.key(keys.refused));
+          keys.used = keys.kept;
+          const apiKey = (keys.used ??= await this.key(keys.refused));
           const headers = [...init.headers, ["Authorization", `Bearer ${apiKey}`] as [string, string]];
           return { apiKey, ...(await exchange(this.#options.fetch, url, { ...init, headers, signal })) };
         },

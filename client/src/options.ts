@@ -61,8 +61,9 @@ export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
   /** The address of the API with its version, for example `https://petstore.example/v1`. */
   baseUrl: string | URL;
   /**
-   * The key or the customer token, or a function that the client calls before each attempt, so that it can change. After a 401, the
-   * function gets what the service refused, and the request is sent once more with what it returns.
+   * The key or the customer token, or a function that the client calls before each attempt, so that it can change. A change whose response
+   * was lost keeps its API key. After a 401, the function gets what the service refused, and the request is sent once more with what it
+   * returns.
    */
   apiKey: string | ((refused?: string) => string | Promise<string>);
   /** The name and the version of the program, for example `my-shop/1.0`. Browsers send their own. */

@@ -339,10 +339,10 @@ test("a fetch that ignores its signal is not waited for", async () => {
 // Promise: key-functions
 test("a key provider is asked before each attempt, and has the time of the attempt", async () => {
   const keys = ["first", "second", "\n third\n"];
-  const { store, sent } = fakeService([broken, failure(503, "service_unavailable"), CREATED], {
+  const { store, sent } = fakeService([broken, failure(503, "service_unavailable"), json(200, ORDER)], {
     apiKey: async () => keys.shift() ?? "",
   });
-  await store.pets.create(NEW_PET);
+  await store.orders.get(1);
   expect(sent.map(({ headers }) => headers["authorization"])).toEqual([
     "Bearer first",
     "Bearer second",
@@ -472,6 +472,27 @@ test("after a lost response, a change is not sent with another API key, under wh
   const list = fakeService([broken, UNAUTHORIZED, json(200, "[]")], { apiKey, retry: { firstPause: 1 } });
   await list.store.pets.list().page();
   expect(authorizations(list.sent)).toEqual(["old", "old", "new"]);
+});
+
+// Promise: key-functions
+test("after a lost response, a change is repeated with the API key of that attempt, also when the function has another one", async () => {
+  let count = 0;
+  const apiKey = () => `key ${++count}`;
+  const limited = failure(429, "rate_limited");
+  const { store, sent } = fakeService([limited, broken, limited, html(502), CREATED], { apiKey });
+  await store.pets.create(NEW_PET);
+  expect(authorizations(sent)).toEqual(["key 1", "key 2", "key 2", "key 2", "key 2"]);
+  // The next request has a new one, and what needs no `Idempotency-Key` always.
+  const deletion = fakeService([broken, json(204, "")], { apiKey });
+  await deletion.store.pets.delete(1);
+  expect(authorizations(deletion.sent)).toEqual(["key 3", "key 4"]);
+
+  // An attempt that had no key in time has sent nothing under the one before.
+  const late = ["refused", new Promise<string>(() => {}), "renewed"];
+  const options = { apiKey: () => late.shift() ?? "", timeout: 50, retry: { firstPause: 1 } };
+  const slow = fakeService([UNAUTHORIZED, CREATED], options);
+  await slow.store.pets.create(NEW_PET);
+  expect(authorizations(slow.sent)).toEqual(["refused", "renewed"]);
 });
 
 test("a 401 of somebody else in between is no refusal of the token, and an error of the function is the caller's", async () => {
