@@ -65,10 +65,10 @@ export class Live {
       const isShut = this.#failures >= FAILURES && this.#failures % TURNS > 0;
       if (isShut) this.#failures++;
       if (WebSocket === undefined || asks || isShut) return undefined;
-      this.#socket = new Socket(WebSocket, url.replace("http", "ws"), key);
+      this.#socket = new Socket(WebSocket, url.replace("http", "ws"), key, signal);
       this.#isUsed = false;
     }
-    const { code, text } = await this.#socket.next(signal);
+    const { code, text } = await this.#socket.next();
     const error = text === undefined ? new PetStoreError("network", `The socket was closed with ${code}.`) : undefined;
     if (error) this.close();
     if (error && code === FULL && this.#isUsed) return this.next(query, asks, expects);
@@ -104,6 +104,8 @@ export class Live {
 /** A socket, with the messages that came before somebody asked for them. */
 class Socket {
   readonly #socket: InstanceType<WebSocketClass> | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #abort = (): void => this.finish();
   readonly #messages: string[] = [];
   readonly #clock = setInterval(() => this.#look(), LOOK);
   #characters = 0;
@@ -114,7 +116,10 @@ class Socket {
   /** How it ended. 0 until then. */
   #code = 0;
 
-  constructor(WebSocket: WebSocketClass, url: string, key: string) {
+  constructor(WebSocket: WebSocketClass, url: string, key: string, signal: AbortSignal | undefined) {
+    this.#signal = signal;
+    // Also while nobody asks for a message.
+    signal?.addEventListener("abort", this.#abort);
     try {
       this.#socket = new WebSocket(url, [PROTOCOL, key]);
     } catch {
@@ -137,9 +142,9 @@ class Socket {
   }
 
   /** The next message, or else the code of the end. */
-  async next(signal: AbortSignal | undefined): Promise<{ text: string | undefined; code: number }> {
+  async next(): Promise<{ text: string | undefined; code: number }> {
     while (this.#messages.length === 0 && this.#code === 0)
-      await limit(() => new Promise<void>((resolve) => (this.#wake = resolve)), Infinity, signal);
+      await limit(() => new Promise<void>((resolve) => (this.#wake = resolve)), Infinity, this.#signal);
     const text = this.#messages.shift();
     this.#characters -= text?.length ?? 0;
     return { text, code: this.#code };
@@ -160,6 +165,7 @@ class Socket {
     if (this.#code > 0) return;
     this.#code = code;
     clearInterval(this.#clock);
+    this.#signal?.removeEventListener("abort", this.#abort);
     this.#socket?.close();
     this.#wake();
   }

@@ -771,4 +771,22 @@ describe("live", () => {
     await live([], { options: { apiKey }, seconds: 30 + 4 });
     expect(asks).toHaveLength(2);
   });
+
+  // Promise: follow-ends
+  test("a signal closes the socket also while nobody asks for a page, and keeps no listener of a socket", async () => {
+    const full = ends(1008, pushed(["pet.created"], "B"));
+    const { sockets, Scripted } = scripted([full, says(pushed(["pet.created"], "C"))]);
+    const { store } = fakeService([], { WebSocket: Scripted });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const added = vi.spyOn(signal, "addEventListener");
+    const removed = vi.spyOn(signal, "removeEventListener");
+    const feed = store.events.follow({ live: true, cursor: "A", signal });
+    for (const cursor of ["B", "C"]) expect(await feed.next()).toMatchObject({ value: { cursor } });
+    controller.abort();
+    expect([sockets.map(({ isClosed }) => isClosed), vi.getTimerCount()]).toEqual([[true, true], 0]);
+    expect(await feed.next()).toEqual({ done: true, value: undefined });
+    const listeners = [added, removed].map(({ mock }) => mock.calls.map(([, listener]) => listener));
+    expect(new Set(listeners[0])).toEqual(new Set(listeners[1]));
+  });
 });
