@@ -136,6 +136,8 @@ export class Connection {
       if (error === undefined) return outcome as Answer;
       if (retryIn === undefined) throw error;
       await limit(() => new Promise(() => {}), retryIn, call.signal);
+      // The machine may have slept. An attempt without time would be sent, and then not waited for.
+      if (performance.now() >= deadline) throw error;
     }
   }
 

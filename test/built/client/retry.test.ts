@@ -213,6 +213,23 @@ describe("time", () => {
     expect(performance.now() - start).toBeLessThanOrEqual(2_501);
   });
 
+  test("nothing is sent after the total time, also when a pause took longer because the machine slept", async () => {
+    for (const [reply, code] of [
+      [broken, "network"],
+      [failure(429, "rate_limited"), "rate_limited"],
+    ] as const) {
+      const { store, sent } = fakeService([reply], { retry: { firstPause: 1_000, totalTime: 60_000 } });
+      const error = errorOf(store.pets.create(NEW_PET));
+      await vi.advanceTimersByTimeAsync(0);
+      const slept = performance.now() + 3_600_000;
+      const clock = vi.spyOn(performance, "now").mockReturnValue(slept);
+      await vi.runAllTimersAsync();
+      expect(await error).toMatchObject({ code });
+      expect(sent).toHaveLength(1);
+      clock.mockRestore();
+    }
+  });
+
   test("an infinite timeout never fires", async () => {
     const late: Reply = async (sent) => {
       await new Promise((resolve) => {
