@@ -32,14 +32,14 @@ export async function limit<Result>(
       controller.abort();
     };
   });
-  const timer = setTimeout(end, Math.min(milliseconds, LONGEST_TIMER));
+  const timer = milliseconds < Infinity && setTimeout(end, Math.min(milliseconds, LONGEST_TIMER));
   signal?.addEventListener("abort", end);
   try {
     const result = await Promise.race([ended, run(controller.signal)]);
     if (result === undefined) signal?.throwIfAborted();
     return result;
   } finally {
-    clearTimeout(timer);
+    if (timer) clearTimeout(timer);
     signal?.removeEventListener("abort", end);
   }
 }

@@ -1,4 +1,5 @@
 import { type Answer, warningsOf } from "./answer.ts";
+import { limit } from "./attempt.ts";
 import type { Call } from "./connection.ts";
 import { type Fields, fits } from "./fits.ts";
 import { toDigits } from "./int64.ts";
@@ -117,19 +118,32 @@ export async function sendBatches<Item extends Sendable, Count extends "created"
   let done = 0;
   // An id of a new animal is ignored.
   const idOf = (item: Item) => (request.method === "PATCH" && "id" in item ? toDigits(item.id) : undefined);
-  for await (const body of batchesOf(items, idOf)) {
-    if (idempotencyKey !== undefined) checkFirstUsed(firstUsed, { idempotencyKey, [count]: done });
-    const expects = (value: unknown): boolean =>
-      Array.isArray(value) && value.length === body.length && value.every(fits(fields));
-    const headers = {
-      "Content-Type": "application/json",
-      "Idempotency-Key": idempotencyKey && `${idempotencyKey}-${done}`,
-    };
-    const call = { ...options, ...request, path: "/pets/batch", body, headers, idempotencyKey, [count]: done, expects };
-    const { value, headers: received } = await pets.send(call);
-    done += body.length;
-    const told: object = { [count]: done, animals: value, warnings: warningsOf(received) };
-    onProgress?.(told as Record<Count, number> & Told<Result>);
-  }
-  return done;
+  const send = async (): Promise<number> => {
+    for await (const body of batchesOf(items, idOf)) {
+      if (idempotencyKey !== undefined) checkFirstUsed(firstUsed, { idempotencyKey, [count]: done });
+      const expects = (value: unknown): boolean =>
+        Array.isArray(value) && value.length === body.length && value.every(fits(fields));
+      const headers = {
+        "Content-Type": "application/json",
+        "Idempotency-Key": idempotencyKey && `${idempotencyKey}-${done}`,
+      };
+      const call = {
+        ...options,
+        ...request,
+        path: "/pets/batch",
+        body,
+        headers,
+        idempotencyKey,
+        [count]: done,
+        expects,
+      };
+      const { value, headers: received } = await pets.send(call);
+      done += body.length;
+      const told: object = { [count]: done, animals: value, warnings: warningsOf(received) };
+      onProgress?.(told as Record<Count, number> & Told<Result>);
+    }
+    return done;
+  };
+  // The signal ends it also while the source has nothing. The source is closed when it has something.
+  return (await limit(send, Infinity, options.signal)) as number;
 }

@@ -177,6 +177,30 @@ describe.each(METHODS)("%s", (name, httpMethod, count) => {
     }
   });
 
+  // Promise: signals
+  test("ends with the reason of the signal also while the source has nothing, and closes the source later", async () => {
+    let [next, closed] = [(): void => {}, false];
+    async function* source(): AsyncGenerator<Item> {
+      try {
+        yield* items(150);
+        await new Promise<void>((resolve) => (next = resolve));
+        yield* items(100);
+      } finally {
+        closed = true;
+      }
+    }
+    const { store, sent } = batchService();
+    const controller = new AbortController();
+    const error = errorOf(run(store, source(), { signal: controller.signal }));
+    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    controller.abort("enough");
+    expect(await error).toBe("enough");
+    next();
+    await vi.waitFor(() => expect(closed).toBe(true));
+    expect(sent).toHaveLength(1);
+  });
+
   test("ends with an error of the source, and only whole batches are sent", async () => {
     const failed = new Error("The disk is gone.");
     for (const [length, whole] of [
