@@ -38,6 +38,9 @@ async function ask(headers: Record<string, string> = {}, method = "GET") {
   const counted = statements.some(({ meta }) => (meta?.rows_written ?? 0) > 0);
   return { response, starts, asked: starts.length, counted, age: response.headers.get("Age") };
 }
+/** So many seconds or somewhat more, by the clock of the database, which goes on while a test runs. */
+const atLeast = (seconds: number) =>
+  expect.toSatisfy((age: string) => Number(age) >= seconds && Number(age) < seconds + 20);
 /** A database whose next round trip waits for `release`, and says when it has come. */
 function slowDatabase() {
   const { promise: came, resolve: arrive } = Promise.withResolvers<void>();
@@ -88,16 +91,16 @@ test("counts once in ten seconds, whatever a request asks for", async () => {
 test("an isolate that has forgotten the count gets that of the database, with its age there", async () => {
   const { response } = await ask();
   await env.DB.exec("INSERT INTO pets (name, category_id, status) VALUES ('a', 1, 'sold')");
-  await agePresent(7_000);
+  await agePresent(4_000);
   forget();
   const other = await ask();
-  expect([other.asked, other.counted, other.age]).toEqual([1, false, "7"]);
+  expect([other.asked, other.counted, other.age]).toEqual([1, false, atLeast(4)]);
   expect(other.response.headers.get("x-d1-bookmark")).toMatch(/^[0-9a-f-]{59}$/);
   expect(await other.response.text()).toBe(await response.text());
   // The rest of its ten seconds.
   await wait(2_000);
-  expect(await ask()).toMatchObject({ asked: 0, age: "9" });
-  await wait(1_000);
+  expect(await ask()).toMatchObject({ asked: 0, age: atLeast(6) });
+  await wait(4_000);
   expect(await ask()).toMatchObject({ asked: 1, counted: true, age: "0" });
 });
 
@@ -105,14 +108,14 @@ test("an isolate that has forgotten the count gets that of the database, with it
 test("a count of a million animals stands for 50 seconds", async () => {
   await ask();
   await env.DB.exec("UPDATE inventory SET available = 999000, pending = 600, sold = 400");
-  await agePresent(39_000);
+  await agePresent(35_000);
   forget(40_000);
   const large = await ask();
-  expect(large).toMatchObject({ asked: 1, counted: false, age: "39" });
+  expect(large).toMatchObject({ asked: 1, counted: false, age: atLeast(35) });
   expect(await large.response.json()).toEqual({ available: 999_000, pending: 600, sold: 400 });
-  await wait(10_500);
-  expect(await ask()).toMatchObject({ asked: 0, age: "49" });
-  await wait(500);
+  await wait(10_000);
+  expect(await ask()).toMatchObject({ asked: 0, age: atLeast(45) });
+  await wait(5_000);
   expect(await ask()).toMatchObject({ counted: true, age: "0" });
 });
 
@@ -130,7 +133,7 @@ test("the clock of an isolate does not decide how old a count is", async () => {
   await ask();
   for (const milliseconds of [86_400_000, -86_400_000]) {
     forget(milliseconds);
-    expect(await ask()).toMatchObject({ asked: 1, counted: false, age: "0" });
+    expect(await ask()).toMatchObject({ asked: 1, counted: false, age: atLeast(0) });
   }
 });
 
@@ -156,7 +159,7 @@ test("while one counts, the others get the last count", async () => {
   release();
   // It is as old as its request, at most.
   expect((await counting).headers.get("Age")).toBe("15");
-  expect(await ask()).toMatchObject({ asked: 1, counted: false, age: "0" });
+  expect(await ask()).toMatchObject({ asked: 1, counted: false, age: atLeast(0) });
 });
 
 // Promise: the-count-of-the-inventory
@@ -212,7 +215,7 @@ test("a clock that is set back makes no negative age, and does not end the memor
   forget(-5_000);
   release();
   expect((await counting).headers.get("Age")).toBe("0");
-  expect(await ask()).toMatchObject({ asked: 1, counted: false, age: "0" });
+  expect(await ask()).toMatchObject({ asked: 1, counted: false, age: atLeast(0) });
   expect((await ask()).asked).toBe(0);
 });
 
