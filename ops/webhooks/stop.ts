@@ -10,26 +10,31 @@ import { MAX_WEBHOOKS } from "./state.ts";
 const CREATE = `CREATE TABLE IF NOT EXISTS ${STOPPED_TABLE} (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`;
 
 /**
- * Disables webhooks. Each is noted before it is disabled, with the version that this gives it, so that `resume` enables no other.
+ * Disables webhooks. Each is noted with the version that this gives it, so that `resume` enables no other.
  *
  * @param ids of them. All unless given.
- * @throws Error when one of them does not exist, and when the service fails.
+ * @throws Error when one of them does not exist, and when the service fails. A repetition goes on.
  */
 export async function stop(service: Service, ids: readonly string[] | undefined, terminal: Terminal): Promise<void> {
   const { webhooks } = service.session;
-  // Before it stops any, so that none is stopped that it cannot note.
+  // Fails without the permission also when there is nothing to stop.
   await remember(service, `SELECT 1 FROM ${STOPPED_TABLE}`);
   const all = ids ?? (await webhooks.list().all(MAX_WEBHOOKS)).map(({ id }) => String(id));
   for (const id of all) {
     const result = await eventually(async () => {
-      const { webhook, etag } = await webhooks.get(id);
-      if (!webhook.enabled) return `${id} was disabled already.`;
-      const version = BigInt(etag.replaceAll('"', "")) + 1n;
-      await remember(service, `INSERT OR REPLACE INTO ${STOPPED_TABLE} VALUES (${webhook.id}, ${version})`);
-      const stopped = await unlessChanged(webhooks.update(webhook.id, { enabled: false }, { ifMatch: etag }));
-      // Somebody else made this version.
-      if (stopped === undefined)
-        await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${webhook.id} AND version = ${version}`);
+      const { webhook } = await webhooks.get(id);
+      const isThis = `id = ${webhook.id}`;
+      // In one transaction: by a note without the change, resume would enable what somebody else disabled later.
+      const [noted] = await remember(
+        service,
+        `INSERT OR REPLACE INTO ${STOPPED_TABLE} SELECT id, version + 1 FROM webhooks WHERE ${isThis} AND enabled = 1;
+        UPDATE webhooks SET enabled = 0, version = version + 1 WHERE ${isThis} AND enabled = 1;
+        SELECT version FROM ${STOPPED_TABLE} JOIN webhooks USING (id, version) WHERE ${isThis}`,
+      );
+      if (noted === undefined) return `${id} was disabled already.`;
+      // Changes nothing, but the service tells the object of the webhook, which would otherwise notice within a minute.
+      const ifMatch = `"${noted.version}"`;
+      const stopped = await unlessChanged(webhooks.update(webhook.id, { enabled: false }, { ifMatch }));
       return stopped && `${name(stopped)} is stopped.`;
     });
     if (result === undefined) throw new Error(`${id} is changed again and again. Run the command again.`);

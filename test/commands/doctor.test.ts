@@ -6,6 +6,7 @@ import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
 import { git } from "../../scripts/git.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { Refusal } from "./cloudflare/route.ts";
 import { startService } from "./cloudflare/service.ts";
 
 // npm run doctor and npm run webhooks, in the production of a fake account. The real service responds about webhooks.
@@ -170,7 +171,7 @@ test("resume enables what stop disabled, and nothing else", async () => {
   query("UPDATE webhooks SET enabled = 0 WHERE id = 1");
   expect(await webhooks("stop", "2")).toMatchObject({ code: 0, stdout: "2 (shop.example) is stopped.\n" });
   const all =
-    "1 was disabled already.\n2 was disabled already.\n3 (shop.example) is stopped.\n4 (shop.example) is stopped.\n";
+    "1 was disabled already.\n2 (shop.example) is stopped.\n3 (shop.example) is stopped.\n4 (shop.example) is stopped.\n";
   addWebhook(4);
   expect(await webhooks("stop", "--all")).toMatchObject({ code: 0, stdout: all });
   expect(enabled()).toEqual([0, 0, 0, 0]);
@@ -193,12 +194,40 @@ const DISABLE = "UPDATE webhooks SET enabled = 0, version = version + 1 WHERE id
 test("resume leaves a webhook disabled that its owner disabled while stop ran", async () => {
   const { databases } = fixture.api;
   databases.atQuery = (sql, run) => {
-    const rows = run();
     if (sql.includes("REPLACE INTO stopped_webhooks")) databases.use(PRODUCTION, (sqlite) => sqlite.exec(DISABLE));
-    return rows;
+    return run();
   };
   expect((await webhooks("stop", "2")).stdout).toBe("2 was disabled already.\n");
   expect((await webhooks("resume")).stdout).toBe("No webhook is stopped.\n");
+  expect(enabled()).toEqual([1, 0, 1]);
+});
+
+test("a stop that ended right after its note has disabled the webhook, and a repetition says so", async () => {
+  const { databases } = fixture.api;
+  databases.atQuery = (sql, run) => {
+    run();
+    if (sql.includes("REPLACE INTO stopped_webhooks")) throw new Refusal(400, 7400, "Killed");
+    return [];
+  };
+  expect((await webhooks("stop", "2")).code).toBe(1);
+  expect(enabled()).toEqual([1, 0, 1]);
+  databases.atQuery = (_sql, run) => run();
+  expect((await webhooks("stop", "2")).stdout).toBe("2 (shop.example) is stopped.\n");
+  expect((await webhooks("resume")).stdout).toBe("2 (shop.example) delivers again.\n");
+});
+
+test("a webhook is stopped that its owner enables right after", async () => {
+  const { databases } = fixture.api;
+  const enable = () => {
+    databases.atQuery = (_sql, run) => run();
+    databases.use(PRODUCTION, (sqlite) => sqlite.exec("UPDATE webhooks SET enabled = 1, version = version + 1"));
+  };
+  databases.atQuery = (sql, run) => {
+    const rows = run();
+    if (sql.includes("REPLACE INTO stopped_webhooks")) enable();
+    return rows;
+  };
+  expect((await webhooks("stop", "2")).stdout).toBe("2 (shop.example) is stopped.\n");
   expect(enabled()).toEqual([1, 0, 1]);
 });
 
