@@ -5,9 +5,13 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "./manifest.ts";
 import { databaseOf } from "./connection.ts";
 import { type Line, pagesOf, selectValues, type Table } from "./tables.ts";
 
-const STATE = "CREATE TABLE IF NOT EXISTS copy_state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT)";
-/** Milliseconds for which a backup waits while another program reads this file. */
-const LOCKED_FOR = 10_000;
+/** Takes the lock, which stays with this process until it ends: two backups in one folder would mix their rows. */
+const STATE = `PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;
+  CREATE TABLE IF NOT EXISTS copy_state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT); COMMIT`;
+/** Milliseconds for which a backup waits for this lock while another program reads the file. */
+const LOCKED_FOR = 2_000;
+/** The code of SQLite for a file that another program has locked. */
+const BUSY = 5;
 /** The codes of SQLite for a file that is damaged, and for one that is no database. */
 const DAMAGED = [11, 26];
 
@@ -46,8 +50,14 @@ export class Unfinished {
     this.#sqlite = this.#open();
   }
 
+  /** @throws Error when another backup writes here. */
   read<State>(): State | undefined {
-    this.#sqlite.exec(STATE);
+    try {
+      this.#sqlite.exec(STATE);
+    } catch (error) {
+      if (codeOf(error) !== BUSY) throw error;
+      throw new Error(`Another backup uses ${this.path}. Let it end, or name another folder.`, { cause: error });
+    }
     const row = this.#sqlite.prepare("SELECT value FROM copy_state").get();
     return row === undefined ? undefined : (JSON.parse(String(row["value"])) as State);
   }
@@ -88,6 +98,7 @@ export class Unfinished {
   }
 }
 
+const codeOf = (error: unknown) => (error instanceof Error && "errcode" in error ? Number(error.errcode) : 0);
+
 /** Whether a failure is that of an unfinished backup that nobody can read. */
-export const isDamage = (error: unknown) =>
-  error instanceof Error && "errcode" in error && DAMAGED.includes(Number(error.errcode));
+export const isDamage = (error: unknown) => DAMAGED.includes(codeOf(error));

@@ -540,6 +540,19 @@ test("a backup never touches a finished one, nor a part of another database", as
   expect(existsSync(join(other, "unfinished"))).toBe(false);
 });
 
+test("a second backup in the folder of one that runs is refused, and the first one is whole", async () => {
+  fillSource();
+  const seconds: Promise<string>[] = [];
+  api.databases.atQuery = async (sql, run) => {
+    const rows = run();
+    if (sql.includes(`FROM "pets"`) && seconds.length === 0) await seconds[seconds.push(failureOf(backup())) - 1];
+    return rows;
+  };
+  await expectBackup();
+  expect(await seconds[0]).toBe(`Another backup uses ${folder}/unfinished. Let it end, or name another folder.`);
+  expect(contentsOfBackup(folder)).toEqual(contents(SOURCE));
+});
+
 test("a backup removes the files that another attempt left", async () => {
   mkdirSync(folder);
   writeFileSync(join(folder, "pets-0002.ndjson.gz"), gzipSync("{}\n"));
