@@ -50,9 +50,15 @@ const COMMANDS: { [name: string]: OperatorCommand } = {
 };
 
 refuseWindows();
+const terminal = processTerminal();
+// A closed pipe or a full disk does not end a command in the middle of a change: Ctrl-C ends `| tee` at once.
+process.stderr.on("error", () => {});
+process.stdout.on("error", ({ message }) => {
+  process.exitCode = 1;
+  terminal.say(`The output is lost (${message}). If it had a key, revoke that key.`);
+});
 // As wrangler does: HTTPS_PROXY, and NO_PROXY.
 setGlobalProxyFromEnv();
-const terminal = processTerminal();
 const program = newProgram("npx node ops/run.ts", terminal)
   .description("Each of these commands is an npm script too, and has a --help of its own.")
   .enablePositionalOptions();
@@ -66,7 +72,8 @@ for (const [name, { does, load }] of Object.entries(COMMANDS)) {
     .passThroughOptions()
     .action(async (args: string[]) => {
       const run = await load();
-      process.exitCode = await run(args, terminal);
+      const code = await run(args, terminal);
+      process.exitCode ||= code;
     });
 }
 const code = await runProgram(program, process.argv.slice(2), terminal);

@@ -6,6 +6,7 @@ import { generateKey, isWellFormedKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { temporaryFolder } from "../built/folder.ts";
 import type { Result } from "./cloudflare/checkout.ts";
+import { lastLine } from "./cloudflare/fixture.ts";
 import { runKeys, useLocalKeys } from "./keys.ts";
 
 const { local, json } = await useLocalKeys();
@@ -20,11 +21,17 @@ const keys = (...args: string[]) => runKeys(local, args);
 
 /** Runs the command like an operator: in its own process, on storage that no other process uses. */
 function keysProcess(...args: string[]): Promise<Result> {
+  return keysProcessOf(args);
+}
+
+/** @param closed the output that nobody reads. */
+function keysProcessOf(args: string[], closed?: "stdout" | "stderr"): Promise<Result> {
   const all = ["ops/run.ts", "keys", ...args, `--persist-to=${join(state, "operator")}`];
   return new Promise((resolve) => {
-    execFile(process.execPath, all, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, all, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
+    if (closed !== undefined) child[closed]?.destroy();
   });
 }
 
@@ -44,6 +51,17 @@ test("wrangler and the service read the records that the command writes", async 
   expect(JSON.parse(entries)).toEqual([{ name, metadata: record }]);
   expect(JSON.parse(value)).toEqual(record);
   expect(mistake).toEqual({ code: 1, stdout: "", stderr: "Required option '--name <name>' not specified\n" });
+});
+
+test("a key is created when nobody reads the messages, and the command fails when nobody reads the key", async () => {
+  const create = ["create", "--env", "local", "--name", "ci"];
+  const { code, stdout } = await keysProcessOf(create, "stderr");
+  expect([code, isWellFormedKey(stdout.trim(), "local")]).toEqual([0, true]);
+  const unread = await keysProcessOf(create, "stdout");
+  expect([unread.code, lastLine(unread)]).toEqual([
+    1,
+    "The output is lost (write EPIPE). If it had a key, revoke that key.",
+  ]);
 });
 
 test("a key is created and listed, without its secret and within 80 columns", async () => {
