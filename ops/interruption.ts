@@ -4,6 +4,8 @@ import { LeaseLost } from "./release/lease.ts";
 import type { Terminal } from "./terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** Milliseconds in which a signal comes twice for one Ctrl-C: the terminal sends it to every process, and npm passes on its own. */
+const ECHO = 1_000;
 
 /** A failure whose message says how things are, and how to go on. */
 export class StatedFailure extends Error {}
@@ -63,10 +65,13 @@ export class Interruption {
 
   /** Runs a command. When somebody ends it with a signal, the state is its last line. */
   async watch(terminal: Terminal, run: () => Promise<void>): Promise<void> {
-    const end = (): void => {
+    let first: { signal: NodeJS.Signals; at: number } | undefined;
+    const end = (signal: NodeJS.Signals): void => {
+      if (first?.signal === signal && performance.now() - first.at < ECHO) return;
       // The second signal does not wait.
       if (this.#isEnding) process.exit(1);
       this.#isEnding = true;
+      first = { signal, at: performance.now() };
       // Until then, the command goes on, and the state may change.
       process.once("exit", () => terminal.say(this.state ?? this.#unchanged));
       terminal.say("\nThis ends after the present step. A second signal does not wait.");

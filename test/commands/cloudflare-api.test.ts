@@ -311,6 +311,30 @@ test("a command refuses to run on Windows", () => {
   ]);
 });
 
+test("the same signal from the terminal and from npm is one, and a later one does not wait", async () => {
+  const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void [exit.mockRestore(), vi.useRealTimers()]);
+  const interruption = new Interruption();
+  const { promise: step, resolve } = Promise.withResolvers<void>();
+  const watching = interruption.watch(terminal, () =>
+    interruption.pass(
+      "",
+      () => step,
+      async () => true,
+    ),
+  );
+  const pressed = process.listeners("SIGINT").at(-1) ?? expect.unreachable();
+  for (let count = 0; count < 2; count++) pressed("SIGINT");
+  expect(exit).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1_000);
+  pressed("SIGINT");
+  expect(exit.mock.calls).toEqual([[1]]);
+  resolve();
+  await watching;
+  await vi.waitUntil(() => exit.mock.calls.length > 1);
+});
+
 test("a command goes through the proxy of the environment", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);
