@@ -33,7 +33,10 @@ export async function withService<Result>(
   const { env, configuration } = target;
   const address = url ?? (await addressOf(cloudflare, configuration));
   const record = { name: "A command of an operator", scopes: [...scopes] };
-  const key = await createReadinessKey(cloudflare, requireId(env, "namespace"), env, terminal, record);
+  const namespace = requireId(env, "namespace");
+  // The first response tells the time, by which the key ends: the clock of this machine may be wrong.
+  await cloudflare.get(`/storage/kv/namespaces/${namespace}`);
+  const key = await createReadinessKey(cloudflare, namespace, env, terminal, record);
   try {
     const limits = { timeout: 10_000, retry: { totalTime: 30_000 } };
     const session = new PetStore({ baseUrl: new URL("/v1", address), apiKey: key.key, ...limits }).session();

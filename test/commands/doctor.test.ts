@@ -167,6 +167,14 @@ test("a list shows the hosts alone, because an address may have a secret", async
   expect(stdout).not.toContain("/secret");
 });
 
+test("a machine whose clock is wrong asks the service too", async () => {
+  const DAY = 86_400_000;
+  onTestFinished(() => void vi.useRealTimers());
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - DAY });
+  fixture.api.clock = DAY;
+  expect(await webhooks("list", "--wait=0")).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("resume enables what stop disabled, and nothing else", async () => {
   query("UPDATE webhooks SET enabled = 0 WHERE id = 1");
   expect(await webhooks("stop", "2")).toMatchObject({ code: 0, stdout: "2 (shop.example) is stopped.\n" });
