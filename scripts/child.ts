@@ -33,7 +33,11 @@ export function startChild(args: readonly string[], { stdio, ...options }: Child
 
 /** Ends one of these programs now, with what it started. */
 export function endChild({ pid }: ChildProcess): void {
-  if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended already, and its output is still to be read.
+  }
 }
 
 export function endChildren(): void {

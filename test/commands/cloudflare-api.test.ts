@@ -6,6 +6,7 @@ import { Interruption } from "../../ops/interruption.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
 import { addressOf } from "../../ops/release/target.ts";
+import { endChildren, startChild } from "../../scripts/child.ts";
 import { git } from "../../scripts/git.ts";
 import { refuseWindows } from "../../scripts/platform.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
@@ -333,6 +334,12 @@ test("the same signal from the terminal and from npm is one, and a later one doe
   resolve();
   await watching;
   await vi.waitUntil(() => exit.mock.calls.length > 1);
+});
+
+test("a program that has just ended by itself may be ended", async () => {
+  const child = startChild(["--eval", "1"], { stdio: ["ignore", "pipe", "pipe"] });
+  const ending = new Promise((resolve) => child.once("exit", () => resolve(Promise.try(endChildren))));
+  await expect(ending).resolves.toBeUndefined();
 });
 
 test("a command goes through the proxy of the environment", async () => {
