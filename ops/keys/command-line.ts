@@ -73,8 +73,9 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
       const { endingWithin: duration, ...options } = command.optsWithGlobals<Options>();
       await withStore(options, async (store) => {
         const keys = await store.list();
-        if (duration === undefined) return showList(terminal, options.json, keys);
-        return showList(terminal, options.json, endingWithin(keys, duration), "No key ends so soon.");
+        const now = store.namespace.now();
+        if (duration === undefined) return showList(terminal, options.json, keys, now);
+        return showList(terminal, options.json, endingWithin(keys, duration, now), now, "No key ends so soon.");
       });
     });
 

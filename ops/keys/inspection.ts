@@ -11,6 +11,7 @@ export interface RelatedKey {
 /** A key with the keys that rotations connect it to. */
 export interface Inspection {
   record: KeyRecord;
+  status: Status;
   /** The key that this one replaces. Undefined for a key that no rotation created. */
   predecessor: RelatedKey | undefined;
   /** The keys that replace this one, the oldest first. */
@@ -21,7 +22,7 @@ export interface Inspection {
 export async function inspectKey(store: KeyStore, id: string): Promise<Inspection> {
   const listing = await store.list();
   const { record } = await findKey(store, listing, id);
-  return relate(listing, record);
+  return relate(store, listing, record);
 }
 
 /**
@@ -33,14 +34,14 @@ export async function inspectSecret(store: KeyStore, key: string): Promise<Inspe
   const listing = await store.list();
   const record = await store.get(await keyRecordName(key), listing);
   if (record === undefined) throw new Error(`${store.environment} has no valid record of this key: nobody can use it.`);
-  return relate(listing, record);
+  return relate(store, listing, record);
 }
 
-/** The keys that work now and end within so many milliseconds, the first to end first. */
-export function endingWithin(keys: readonly ListedKey[], duration: number): ListedKey[] {
-  const limit = Date.now() + duration;
+/** The keys that work now, by the clock of the storage, and end within so many milliseconds, the first to end first. */
+export function endingWithin(keys: readonly ListedKey[], duration: number, now: number): ListedKey[] {
+  const limit = now + duration;
   return keys
-    .filter(({ record }) => record !== undefined && statusOf(record) === "active" && endOf(record) <= limit)
+    .filter(({ record }) => record !== undefined && statusOf(record, now) === "active" && endOf(record) <= limit)
     .toSorted((a, b) => endOf(a.record) - endOf(b.record));
 }
 
@@ -50,14 +51,16 @@ function endOf(record: KeyRecord | undefined): number {
 }
 
 /** A key of a listing, with those that rotations connect it to. */
-export function relate(listing: readonly ListedKey[], record: KeyRecord): Inspection {
+export function relate(store: KeyStore, listing: readonly ListedKey[], record: KeyRecord): Inspection {
+  const now = store.namespace.now();
   const related = (id: string): RelatedKey => {
     const other = listing.find((key) => key.record?.id === id)?.record;
-    return { id, status: other === undefined ? "unknown" : statusOf(other) };
+    return { id, status: other === undefined ? "unknown" : statusOf(other, now) };
   };
   const predecessor = listing.find((key) => key.record?.replacedBy?.includes(record.id))?.record;
   return {
     record,
+    status: statusOf(record, now),
     predecessor: predecessor && related(predecessor.id),
     successors: (record.replacedBy ?? []).map(related),
   };

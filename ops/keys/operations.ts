@@ -99,9 +99,10 @@ export async function findKey(store: KeyStore, listing: readonly ListedKey[], id
   return { name: found.name, record };
 }
 
-export function statusOf({ expiresAt, revokedAt }: KeyRecord): Status {
+/** @param now by the clock of the storage: that of this machine may be wrong. */
+export function statusOf({ expiresAt, revokedAt }: KeyRecord, now: number): Status {
   if (revokedAt !== undefined) return "revoked";
-  return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now() ? "expired" : "active";
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now ? "expired" : "active";
 }
 
 /** The record after as many rotations as are allowed, and a revocation. */

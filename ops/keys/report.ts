@@ -78,9 +78,8 @@ export function showRevocation(
 export function showInspection(
   terminal: Terminal,
   json: boolean | undefined,
-  { record, predecessor, successors }: Inspection,
+  { record, status, predecessor, successors }: Inspection,
 ): void {
-  const status = statusOf(record);
   if (json)
     return terminal.print(JSON.stringify({ ...record, status, ...(predecessor && { predecessor }), successors }));
   const { id, name, scopes, createdAt, expiresAt, givenExpiresAt, revokedAt } = record;
@@ -107,15 +106,16 @@ function withStatus({ id, status }: RelatedKey): string {
 /** Characters. */
 const TERMINAL_WIDTH = 80;
 
-/** @param none what to say when there are none. */
+/** @param now by the clock of the storage, and `none` what to say when there are none. */
 export function showList(
   terminal: Terminal,
   json: boolean | undefined,
   keys: readonly ListedKey[],
+  now: number,
   none = "There are no keys.",
 ): void {
   const rows = keys.map(({ name, record }) =>
-    record === undefined ? { id: name, status: "corrupt" } : { ...record, status: statusOf(record) },
+    record === undefined ? { id: name, status: "corrupt" } : { ...record, status: statusOf(record, now) },
   );
   if (json) return terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return terminal.print(none);

@@ -1,7 +1,7 @@
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import { oneLine } from "../one-line.ts";
 import { relate, type RelatedKey } from "./inspection.ts";
-import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, statusOf } from "./operations.ts";
+import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey } from "./operations.ts";
 import { joinRecords, type KeyStore, type StoredKey } from "./store.ts";
 
 /** The last time that ISO 8601 writes with a year of four digits, which is all that a record takes. */
@@ -32,7 +32,8 @@ export async function issueSuccessor(
   const listing = await store.list();
   const old = await findKey(store, listing, id);
   const { record } = old;
-  if (statusOf(record) !== "active") throw new Error(`${id} is ${statusOf(record)}; create a new key instead.`);
+  const { status, successors: earlierSuccessors } = relate(store, listing, record);
+  if (status !== "active") throw new Error(`${id} is ${status}; create a new key instead.`);
   const { name, scopes, replacedBy = [] } = record;
   if (replacedBy.length >= MAX_ROTATIONS)
     throw new Error(`${id} was rotated ${MAX_ROTATIONS} times. Create a new key instead, and revoke ${id}.`);
@@ -42,7 +43,7 @@ export async function issueSuccessor(
     successor,
     old,
     overlapEnd: Date.parse(successor.stored.record.createdAt) + overlap,
-    earlierSuccessors: relate(listing, record).successors,
+    earlierSuccessors,
   };
 }
 

@@ -405,6 +405,20 @@ test("a key is revoked while the APIs of Workers and D1 fail", async () => {
   expect(JSON.parse(entries.get("key:0")?.value ?? "{}")).toHaveProperty("revokedAt");
 });
 
+test("an operator whose clock is wrong sees by Cloudflare's time which keys work", async () => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  const expiresAt = new Date(Date.now() + (api.clock = -86_400_000) + 3_600_000).toISOString();
+  const record = { ...RECORD, expiresAt };
+  addKey(api, STAGING).set("key:0", { value: JSON.stringify(record), metadata: record });
+  const shown = { ...record, status: "active" };
+  const keys = async (...args: string[]) =>
+    JSON.parse((await succeed(runHere(run, [...args, "--env=staging", "--json"]))).stdout);
+  expect(await keys("list")).toEqual([shown]);
+  expect(await keys("list", "--ending-within=2h")).toEqual([shown]);
+  expect(await keys("show", RECORD.id)).toMatchObject(shown);
+});
+
 test("an operator whose clock is wrong revokes a key and rolls back by Cloudflare's time", async () => {
   const { api, edge } = cloudflare;
   addReleases(api, STAGING, 2);
