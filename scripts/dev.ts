@@ -103,7 +103,12 @@ const worker = await wrangler
     env: "",
     // wrangler.toml has no nodejs_compat flag. With one, this would be "v2".
     build: { nodejsCompatMode: null },
-    dev: { server: { port: port ?? (await firstFreePort()), hostname: ip }, persist: state },
+    dev: {
+      server: { port: port ?? (await firstFreePort()), hostname: ip },
+      // wrangler would look for a free port from 9229 on, which another one may take before workerd listens there.
+      inspector: false,
+      persist: state,
+    },
   })
   .catch((error: unknown) => fail(reason(error)));
 await serving;

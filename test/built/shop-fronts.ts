@@ -12,8 +12,10 @@ import { link, newProject } from "./project.ts";
 /** Starts a shop on a port, with the address of the API and the API key in its environment. */
 export type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
 
-export const inWorkerd: Start = (port, env) =>
-  startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", "--port", String(port)], { env });
+export const inWorkerd: Start = (port, env) => {
+  const ports = ["--port", String(port), "--inspector-port", "0"];
+  return startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", ...ports], { env });
+};
 
 /**
  * @param node the path of a Node.js executable.

@@ -150,6 +150,26 @@ test.each(["SIGTERM", "SIGKILL"] as const)("ends with npm, after %s", async (sig
   await expect.poll(isServing, { timeout: 20_000 }).toBe(false);
 });
 
+/** Has a program find that each port which it looked at is taken right afterwards. */
+const TAKE = `
+  import { createServer, Server } from "node:net";
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (...args) {
+    const { port, host } = args[0] ?? {};
+    if (port) this.once("close", () => listen.call(createServer(), { port, host: host ?? "127.0.0.1" }).unref());
+    return listen.apply(this, args);
+  };`;
+
+test("starts on a free port while others take the ports of wrangler", async () => {
+  const take = ["--import", `data:text/javascript,${encodeURIComponent(TAKE)}`];
+  const child = spawn(process.execPath, [...take, "scripts/dev.ts", "--port", "0", "--persist-to", state], {
+    detached: true,
+  });
+  started.push(child);
+  expect(await listNames(await startDev(state, child))).toContain("Ada the Alpaca");
+  killGroup(child);
+});
+
 test("refuses a port that is in use", async () => {
   const server = createServer().listen(0);
   await once(server, "listening");
