@@ -20,7 +20,7 @@ if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
   if (bavail * bsize > MEMORY_BYTES) {
     const folder = mkdtempSync(`${MEMORY}/petstore-`);
     process.env["TMPDIR"] = folder;
-    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   }
 }
 
