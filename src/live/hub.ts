@@ -154,7 +154,8 @@ export class Hub {
       const rest = this.#memory.since(at);
       if (rest !== undefined) return this.#memory.beginAt(place, [...items, ...rest]);
       if (reads === MAX_READS || items.length > REMEMBERED) return false;
-      const read = await this.#feed.after(at);
+      // By itself: its bookmark may be older than that of a look that ends before it.
+      const read = await new Feed(this.#env.DB).after(at);
       if (read === undefined) return false;
       // The feed ends before the place of the hub, so a restore took that back. The next look learns of it.
       if (read.items.length === 0) await this.#looks.now();

@@ -346,8 +346,8 @@ describe("what a listener may see", () => {
   });
 });
 
-/** Holds the result of a read of D1 for half a second, after so many other sessions. Returns whether it is held. */
-async function hold(others = 0): Promise<() => boolean> {
+/** Holds the result of a read of D1, for half a second unless given, after so many other sessions. Returns whether it is held. */
+async function hold(others = 0, end: () => Promise<unknown> = () => scheduler.wait(500)): Promise<() => boolean> {
   let hasRead = false;
   await runInDurableObject(hub(), (object) => {
     const { DB } = (object as unknown as { env: Env }).env;
@@ -362,7 +362,7 @@ async function hold(others = 0): Promise<() => boolean> {
           .bind(...values)
           .all();
         hasRead = true;
-        await scheduler.wait(500);
+        await end();
         return result;
       };
       const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ all: () => all(sql, values) }) });
@@ -410,6 +410,24 @@ describe("a place", () => {
     await create("/v1/pets", REX);
     const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
     expect((await listening({ key, query: `cursor=${cursor}` })).cursor).toBe(cursor);
+  });
+
+  // Promise: live-pages
+  test("brings a bookmark of all its events, also of those that came while the hub read what was before them", async () => {
+    // A new hub, which remembers nothing from before its first listener.
+    const bindings = { LIVE_OBJECTS: "50" } as never;
+    const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
+    await create("/v1/pets", REX);
+    const one = await listening({ key, bindings });
+    // It looks first, and its next session is the one that it holds.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
+    const isHeld = await hold(1, () => one.heard(1));
+    const coming = listening({ key, bindings, query: `cursor=${cursor}` });
+    await vi.waitFor(() => expect(isHeld()).toBe(true));
+    await create("/v1/pets", REX);
+    const { pages } = await coming;
+    expect(pages[0]?.events).toHaveLength(2);
+    expect(pages[0]?.bookmark).toBe(one.pages.at(-1)?.bookmark);
   });
 
   // Promise: live-restores
