@@ -63,7 +63,11 @@ async function readEnabled(DB: D1Database) {
   // Before it is known: other requests must not read it too.
   const before = enabled?.nudgedAt ?? new Map<string, number>();
   const reading = (enabled = { nudgedAt: before, readAt: Date.now() });
-  const { results } = await runAlone(DB, selectEnabled({}));
+  const { results } = await runAlone(DB, selectEnabled({})).catch((error: unknown) => {
+    // Without any name, the next change reads again.
+    if (before.size === 0) reading.readAt = 0;
+    throw error;
+  });
   reading.nudgedAt = new Map(results.map(({ name }) => [name, before.get(name) ?? 0]));
   return reading;
 }

@@ -708,6 +708,20 @@ describe("the nudge", () => {
     expect((await createPet({ bindings: { DB } })).status).toBe(201);
   });
 
+  test("comes with the next change after a read of the list that failed", async () => {
+    const { hook } = await create();
+    const { nudges, bindings } = observed();
+    forgetEnabled();
+    const prepare = vi.spyOn(bindings.DB, "prepare").mockImplementation(() => {
+      throw new Error("Network connection lost.");
+    });
+    await createPet({ bindings });
+    prepare.mockRestore();
+    expect(nudges).toEqual([]);
+    await createPet({ bindings });
+    expect(nudges).toEqual([hook.name]);
+  });
+
   test("comes every hour to each enabled webhook", async () => {
     const [one, other] = [await create(), await create()];
     await send("PATCH", other.path, { enabled: false });
