@@ -131,6 +131,19 @@ test("forgets with an earlier address the pause that it asked for", async () => 
   expect(attemptsOf(1)).toBe(3);
 });
 
+// Promise: numbers-of-webhooks
+test("attempts a new event soon after a clock that was ahead for a while", async () => {
+  const hook = await proven();
+  pass(HOUR);
+  await hook.stub.nudge(hook.name);
+  pass(-HOUR);
+  await hook.pass(MINUTE);
+  await addEvents([1]);
+  await hook.stub.nudge(hook.name);
+  await hook.pass(5 * SECOND);
+  expect(attemptsOf(1)).toBe(1);
+});
+
 test("drops with latest what waits at the end of the feed", async () => {
   const hook = await addHook();
   respond(() => 500);

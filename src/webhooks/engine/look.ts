@@ -26,11 +26,13 @@ export class Look {
 
   /** Something new may show up to so many milliseconds from now, `LONGEST_WAIT` at most. */
   expect(within: number): void {
-    this.#expectedUntil = Math.max(this.#expectedUntil, Date.now() + within);
+    const now = Date.now();
+    // A time further away was made by a clock that was ahead.
+    this.#expectedUntil = Math.max(Math.min(this.#expectedUntil, now + LONGEST_WAIT), now + within);
   }
 
   isExpected(now: number): boolean {
-    // A time further away was made by a clock that was ahead.
+    // The same.
     return Math.min(this.#askedAt, now) < this.#expectedUntil && this.#expectedUntil <= now + LONGEST_WAIT;
   }
 
