@@ -18,6 +18,7 @@ import {
   respond,
   SECOND,
   useReceiver,
+  versions,
 } from "./endpoint.ts";
 
 // What could make a webhook stand still, or lose an event, while each step of it is right.
@@ -142,6 +143,22 @@ test("attempts a new event soon after a clock that was ahead for a while", async
   await hook.stub.nudge(hook.name);
   await hook.pass(5 * SECOND);
   expect(attemptsOf(1)).toBe(1);
+});
+
+// Promise: numbers-of-webhooks
+test("ends the order of an animal an hour after its first refusal, also by a clock that was ahead then", async () => {
+  const hook = await proven();
+  respond(({ resource, version }) => (resource === 1 && version === 1 ? 400 : 204));
+  pass(24 * HOUR);
+  await addEvents([1]);
+  await hook.run();
+  pass(-24 * HOUR);
+  await hook.run();
+  await addEvents([1, 2], [GOOD]);
+  await hook.run();
+  expect([attemptsOf(1), attemptsOf(GOOD)]).toEqual([2, 1]);
+  await hook.pass(HOUR + MINUTE);
+  expect(versions()).toContain("1:2");
 });
 
 test("drops with latest what waits at the end of the feed", async () => {

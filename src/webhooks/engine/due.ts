@@ -100,7 +100,8 @@ export function settle(
   if (isSuccess(outcome)) return { row: after, status: "delivered" };
   // Another receiver has refused nothing.
   const isRenewed = isAsNew(row, state) && state.outage?.since === 0;
-  const refusedSince = isRenewed ? now : (row.refusedSince ?? now);
+  // A time in the future is from before the clock was set back.
+  const refusedSince = isRenewed ? now : Math.min(row.refusedSince ?? now, now);
   if (!isCounted) return { row: { ...after, refusedSince }, status: "pending" };
   // An outage alone fails no event: without a success since its first refusal, only a response that blames the request does.
   const isOwn = isBlaming(response) || refusedSince < Math.max(state.lastSuccessAt ?? 0, state.testedAt);
