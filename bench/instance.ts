@@ -8,14 +8,16 @@ import { KEY } from "./requests.ts";
  * as the Workers, so rows, bytes and differences are meaningful here, and absolute milliseconds are not.
  *
  * @param before modules in front of the Worker. The first is the entry.
+ * @param onLine receives each line of the log.
  */
 export async function startInstance(
   { script, migrations }: Pick<Candidate, "script" | "migrations">,
   animals: number,
   before: Module[] = [],
+  onLine?: (line: Record<string, unknown>) => void,
 ) {
   const modules: Module[] = [...before, { type: "ESModule", path: "worker.js", contents: script }];
-  const bundles = await startBundles({ petstore: modules }, KEY);
+  const bundles = await startBundles({ petstore: modules }, KEY, onLine);
   await applyMigrations(bundles.database, migrations);
   await fill(bundles.database, ANIMALS, animals);
   return bundles;
