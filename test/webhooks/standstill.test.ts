@@ -161,6 +161,38 @@ test("ends the order of an animal an hour after its first refusal, also by a clo
   expect(versions()).toContain("1:2");
 });
 
+// Promise: delays
+test("delays the attempts of a refused event, also when another address came by a clock that was ahead", async () => {
+  const hook = await proven();
+  respond(({ resource }) => (resource === 1 ? 400 : 204));
+  pass(24 * HOUR);
+  await hook.set("url = 'https://hooks.shop.com/new'");
+  await hook.run();
+  pass(-24 * HOUR);
+  await addEvents([1]);
+  for (let minute = 0; minute < 10; minute++) {
+    await addEvents([GOOD]);
+    await hook.run();
+    await hook.pass(MINUTE);
+  }
+  expect(attemptsOf(1)).toBeLessThan(8);
+});
+
+// Promise: receivers-that-are-down
+test("is failing in an outage, also when its last success was by a clock that was ahead", async () => {
+  const hook = await addHook();
+  pass(24 * HOUR);
+  await hook.stub.sendTest(hook.name);
+  await addEvents([GOOD]);
+  await hook.run();
+  pass(-24 * HOUR);
+  respond(() => 500);
+  await addEvents([1], [2], [3]);
+  await hook.run();
+  await hook.pass(MINUTE);
+  expect(await hook.state()).toMatchObject({ health: "failing" });
+});
+
 test("drops with latest what waits at the end of the feed", async () => {
   const hook = await addHook();
   respond(() => 500);

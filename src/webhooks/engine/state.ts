@@ -160,10 +160,22 @@ export function modeAt({ failedFrom, limitedUntil }: State, now: number): Mode {
   return limitedUntil > now ? "limited" : "ok";
 }
 
+/** Times in the future are from before the clock was set back: they count as now. */
+function untilNow(state: State, now: number): State {
+  const { lastSuccessAt, testedAt, outage } = state;
+  if (Math.max(lastSuccessAt ?? 0, testedAt, outage?.until ?? 0) <= now) return state;
+  return {
+    ...state,
+    lastSuccessAt: lastSuccessAt && Math.min(lastSuccessAt, now),
+    testedAt: Math.min(testedAt, now),
+    outage: outage && { ...outage, until: Math.min(outage.until, now) },
+  };
+}
+
 /** The state after something happened. */
 export function next(state: State, happening: Happening, transitions = TRANSITIONS): State {
   const [, ...changes] = transitions[modeAt(state, happening.at)][happening.kind];
-  return changes.reduce((before, change) => CHANGES[change](before, happening), state);
+  return changes.reduce((before, change) => CHANGES[change](before, happening), untilNow(state, happening.at));
 }
 
 /** Whether a pause for a resource is the third one lately. */
