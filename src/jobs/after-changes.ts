@@ -17,8 +17,8 @@ export function afterChanges(...followers: readonly Follower[]): MiddlewareHandl
   return (c, next) => {
     if (!CHANGES.has(c.req.method)) return next();
     const done = after(c, next);
-    // A request ends when its client leaves, also while the database answers. One new animal stores little, and is not worth the CPU.
-    if (c.req.path !== "/v1/pets") c.executionCtx.waitUntil(done);
+    // A request ends when its client leaves, also while the database answers.
+    c.executionCtx.waitUntil(done);
     return done;
   };
 }

@@ -406,7 +406,7 @@ describe("a place", () => {
     await listening({ key });
     const isHeld = await hold();
     await hub().look(HUB);
-    await expect.poll(() => isHeld()).toBe(true);
+    await expect.poll(isHeld).toBe(true);
     await create("/v1/pets", REX);
     const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
     expect((await listening({ key, query: `cursor=${cursor}` })).cursor).toBe(cursor);
@@ -423,7 +423,7 @@ describe("a place", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
     const isHeld = await hold(1, () => one.heard(1));
     const coming = listening({ key, bindings, query: `cursor=${cursor}` });
-    await vi.waitFor(() => expect(isHeld()).toBe(true));
+    await expect.poll(isHeld).toBe(true);
     await create("/v1/pets", REX);
     const { pages } = await coming;
     expect(pages[0]?.events).toHaveLength(2);
@@ -451,7 +451,7 @@ describe("a place", () => {
     await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
     const isHeld = await hold(2);
     await create("/v1/pets", REX);
-    await expect.poll(() => isHeld()).toBe(true);
+    await expect.poll(isHeld).toBe(true);
     const late = await listening({ key, query: `cursor=${again.cursor}` });
     expect(await late.end()).toMatchObject({ code: 1012 });
   });
