@@ -55,7 +55,9 @@ export class Registration {
   }
 
   async setAlarm(): Promise<void> {
-    if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + CHECK);
+    const next = Date.now() + CHECK;
+    // One further away was set by a clock that was ahead.
+    if (((await this.#storage.getAlarm()) ?? Infinity) > next) await this.#storage.setAlarm(next);
   }
 
   async #write(statement: Statement<unknown>): Promise<void> {

@@ -773,6 +773,17 @@ describe("the row of a hub", () => {
     expect(await rows()).toEqual([{ name: HUB }]);
   });
 
+  test("is checked within a minute, also after a clock that was ahead", async () => {
+    await left();
+    const now = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"], now: now + HOUR });
+    await listening({ key });
+    vi.setSystemTime(now);
+    await hub().look(HUB);
+    const alarm = await runInDurableObject(hub(), (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThanOrEqual(now + 60_000);
+  });
+
   test("that several objects have tells all of them", async () => {
     const bindings = { LIVE_OBJECTS: "3" } as unknown as Partial<Env>;
     const keys = await Promise.all(Array.from({ length: 8 }, () => grantKey()));
