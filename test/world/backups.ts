@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copyDatabase } from "../../ops/backup/copy.ts";
@@ -48,6 +48,7 @@ export interface Surroundings {
 
 /** A backup or a restore, which may run more than once. */
 interface Run {
+  folder: string;
   program: (connection: Connection) => Promise<void>;
   /** Called at each query. */
   onQuery: () => void;
@@ -101,7 +102,7 @@ export class Backups {
       Object.assign(seen, { snapshot: number, noted: state, what: `${seen.what}, which is its moment` });
       this.#finished.push({ folder, number, digest });
     };
-    await this.#repeat(random, { program, onQuery, isDisturbed });
+    await this.#repeat(random, { folder, program, onQuery, isDisturbed });
   }
 
   /** Replaces the database by a backup. The service must not use the database until this ends. Returns the number of its note. */
@@ -114,7 +115,7 @@ export class Backups {
       if (digestOf(this.#world.database) !== digest)
         this.failures.push("The restored rows are not those of the moment of the backup.");
     };
-    await this.#repeat(random, { program, onQuery: () => {}, isDisturbed: () => false });
+    await this.#repeat(random, { folder, program, onQuery: () => {}, isDisturbed: () => false });
     return number;
   }
 
@@ -127,6 +128,7 @@ export class Backups {
     this.#isBusy = true;
     const way = random.pick(WAYS);
     while (!(await this.#hasEnded(random, way, run))) {
+      unlock(run.folder);
       await this.#world.clock.wait(random.delay(1_000, HOUR));
     }
     this.#isBusy = false;
@@ -202,6 +204,14 @@ export class Backups {
       close: async () => {},
     };
   }
+}
+
+/** Ends the locks of a program that was killed, which is still in this process: it has them on the files from before. */
+function unlock(folder: string): void {
+  if (!existsSync(folder)) return;
+  renameSync(folder, `${folder}-locked`);
+  cpSync(`${folder}-locked`, folder, { recursive: true });
+  rmSync(`${folder}-locked`, { recursive: true });
 }
 
 function digestOf({ primary }: Database): string {
