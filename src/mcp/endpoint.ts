@@ -5,7 +5,7 @@ import { hasScope } from "../auth/scopes.ts";
 import { limitRate } from "../auth/rate-limit.ts";
 import type { ApiKey, AppEnv } from "../env.ts";
 import { ERRORS } from "../errors.ts";
-import { authenticateRequest, ownerOf } from "../http/authentication.ts";
+import { apiKeyOf, authenticateRequest, ownerOf } from "../http/authentication.ts";
 import { respondWithError } from "../http/error-handler.ts";
 import { refusesCustomers } from "../http/guard.ts";
 import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
@@ -40,7 +40,7 @@ interface Call {
   request: Request;
 }
 
-/** The handler of `/mcp`. A call counts against the limit of its key what its operation counts, and every other message counts once. */
+/** The handler of `/mcp`. A call counts against the limit of its key what its operation counts, and everything else counts once. */
 export function endpoint(service: Service): Handler<AppEnv> {
   return async (c) => {
     c.get("log").agent = true;
@@ -133,6 +133,8 @@ async function run(c: Context<AppEnv>, service: Service, { id, revision, request
   // A read from a replica may miss what the call before wrote, and agents keep no bookmarks.
   const bindings = { ...c.env, READS: "primary", AGENT: true } as unknown as AppEnv["Bindings"];
   const response = await service(request, bindings, c.executionCtx);
+  // The operation refuses a key without its scope before it counts.
+  if (response.status === ERRORS.insufficient_scope.status) await limitRate(c.env, apiKeyOf(c), ownerOf(c));
   c.set("isDelegated", true);
   c.get("headers")["X-Request-Id"] = response.headers.get("X-Request-Id") ?? "";
   // The key expired, or was revoked, between the two.

@@ -16,6 +16,7 @@ import {
   MODERN,
   OLDER,
   post,
+  refusalOf,
   resultOf,
   REVISIONS,
 } from "../support/agents.ts";
@@ -398,6 +399,9 @@ describe("the limit and the log", () => {
     const before = counted.count;
     await expectError(await call("/mcp", { method: "POST", key, ...large, ...more }), "payload_too_large");
     expect(counted.count).toBe(before + 1);
+    const reader = { key: await grantKey({ scopes: ["pets:read"] }), ...more };
+    await refusalOf("deletePet", { petId: "1" }, "insufficient_scope", reader);
+    expect(counted.count).toBe(before + 2);
   });
 
   // Promise: failures-of-tools
@@ -408,6 +412,9 @@ describe("the limit and the log", () => {
       await expectError(response, "rate_limited");
       expect(response.headers.get("Retry-After")).toBe("60");
     }
+    const without = { key: await grantKey({ scopes: [] }), ...more };
+    const listing = rpc({ method: "tools/call", params: { name: "listPets" } });
+    await expectError(await call("/mcp", { method: "POST", ...listing, ...without }), "rate_limited");
     const result = await callTool("getKey", {}, more);
     expect(JSON.parse(result.content[0]?.text ?? "")).toEqual({
       code: "rate_limited",
