@@ -61,7 +61,10 @@ export function readPage<Schema extends PageSchema, Body, Row extends Stored<Bod
   ) => {
     const filter = c.req.valid("query");
     const find = async (session: Session) => pageOf(filter, await session.read(select(filter, customerOf(c))));
-    return respondToRead(c, find, filter);
+    const response = respondToRead(c, find, filter);
+    // A request ends when its client leaves, also while the database answers. A search may read many rows, and the log has to tell.
+    if ("q" in filter) c.executionCtx.waitUntil(response.catch(() => {}));
+    return response;
   };
   return [query(schema), withFacts(handler, { operationId, cacheable: true, headers: ["Link"] })] as const;
 }

@@ -17,46 +17,68 @@ const far = (DB) => ({
   },
   withSession(start) {
     const session = DB.withSession(start);
-    const batch = async (statements) => {
-      const results = await session.batch(statements);
-      log("changed");
+    const late = async (event, answer) => {
+      const results = await answer;
+      log(event);
       await scheduler.wait(500);
       return results;
     };
-    return { prepare: (sql) => session.prepare(sql), batch, getBookmark: () => session.getBookmark() };
+    const bind = (statement, values) => {
+      const bound = statement.bind(...values);
+      const all = bound.all.bind(bound);
+      return Object.assign(bound, { all: () => late("read", all()) });
+    };
+    return {
+      prepare: (sql) => ({ bind: (...values) => bind(session.prepare(sql), values) }),
+      batch: (statements) => late("changed", session.batch(statements)),
+      getBookmark: () => session.getBookmark(),
+    };
   },
 });
 export default {
   fetch: (request, env, context) => worker.fetch(request, { ...env, DB: far(env.DB), STORED_MIB: "1" }, context),
 };`;
+const HEADERS = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
 const REX = { name: "x".repeat(255), categoryId: 1 };
 /** Batches that store more than 1 MiB. */
 const MANY = 30;
 
+async function start() {
+  const script = readFileSync(join(inject("bundle"), "index.js"), "utf8");
+  const lines: Record<string, unknown>[] = [];
+  const before = [{ type: "ESModule" as const, path: "far.js", contents: FAR }];
+  const service = await startInstance({ script, migrations: "drizzle" }, 0, before, (line) => lines.push(line));
+  const count = (event: string) => lines.filter((line) => line["event"] === event).length;
+  return Object.assign(service, { lines, count });
+}
+
+/** Sends a request, and resets the connection when the database has answered: workerd does not notice a plain end before it responds. */
+async function leave(service: Awaited<ReturnType<typeof start>>, request: string, event: string, body = "") {
+  const before = service.count(event);
+  const fields = Object.entries({ ...HEADERS, Host: "petstore.example", "Content-Length": body.length });
+  const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const socket = connect(service.port, "127.0.0.1");
+  socket.write(`${request} HTTP/1.1\r\n${head}\r\n${body}`);
+  await expect.poll(() => service.count(event), { interval: 10 }).toBe(before + 1);
+  socket.resetAndDestroy();
+}
+
 // Promise: numbers-of-webhooks, stored-bytes-are-limited
 test("a change whose client has left is told at once, and counts against the budget of its key", async () => {
-  const script = readFileSync(join(inject("bundle"), "index.js"), "utf8");
-  const events: unknown[] = [];
-  const count = (event: string) => events.filter((one) => one === event).length;
-  const before = [{ type: "ESModule" as const, path: "far.js", contents: FAR }];
-  await using service = await startInstance({ script, migrations: "drizzle" }, 0, before, ({ event }) =>
-    events.push(event),
-  );
-  const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
+  await using service = await start();
   const body = JSON.stringify(Array.from({ length: 100 }, () => REX));
-  const fields = Object.entries({ ...headers, Host: "petstore.example", "Content-Length": body.length });
-  const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  for (let left = 1; left <= MANY; left++) {
-    const socket = connect(service.port, "127.0.0.1");
-    socket.write(`POST /v1/pets/batch HTTP/1.1\r\n${head}\r\n${body}`);
-    await expect.poll(() => count("changed"), { interval: 10 }).toBe(left);
-    // A reset: workerd does not notice a plain end before it responds.
-    socket.resetAndDestroy();
-  }
-  await expect.poll(() => count("told")).toBeGreaterThan(0);
+  for (let left = 1; left <= MANY; left++) await leave(service, "POST /v1/pets/batch", "changed", body);
+  await expect.poll(() => service.count("told")).toBeGreaterThan(0);
   const create = async () => {
-    const next = { method: "POST", headers, body: JSON.stringify({ name: crypto.randomUUID() }) };
+    const next = { method: "POST", headers: HEADERS, body: JSON.stringify({ name: crypto.randomUUID() }) };
     return (await fetch(`http://127.0.0.1:${service.port}/v1/categories`, next)).status;
   };
   await expect.poll(create, { interval: 500 }).toBe(429);
+});
+
+test("a search whose client has left is in the log", async () => {
+  await using service = await start();
+  await leave(service, "GET /v1/pets?q=rex", "read");
+  const found = () => service.lines.find(({ route }) => route === "/v1/pets");
+  await expect.poll(found).toMatchObject({ status: 200, keyId: expect.any(String), d1RowsRead: expect.any(Number) });
 });
