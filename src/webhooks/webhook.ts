@@ -115,6 +115,9 @@ export const selectObject = compile("webhooks.object", (db, parameter: Parameter
     .where(eq(webhooks.id, parameter("id"))),
 );
 
+/** Whether a request changes nothing. */
+const isRead = (c: Context<AppEnv>) => c.req.method === "GET" || c.req.method === "HEAD";
+
 /**
  * Asks the object of the webhook in the path.
  *
@@ -129,7 +132,7 @@ export async function askObject<Result>(
   const session = openSession(c);
   const select = selectObject({ id: webhookId(c) });
   // What changes the object asks the primary: a replica may lag.
-  const [row] = c.req.method === "GET" ? await session.read(select) : await session.readFromPrimary(select);
+  const [row] = isRead(c) ? await session.read(select) : await session.readFromPrimary(select);
   if (row === undefined) throw noSuchWebhook();
   return ask(c, row.name, run);
 }
@@ -145,7 +148,7 @@ export async function ask<Result>(
   } catch (cause) {
     dropBookmark(c);
     // Another end of a replay would end one that began meanwhile.
-    throw c.req.method === "GET" ? serviceUnavailable(cause) : outcomeUnknown(cause);
+    throw isRead(c) ? serviceUnavailable(cause) : outcomeUnknown(cause);
   }
 }
 

@@ -544,6 +544,7 @@ test("an object that does not answer is 503, and the operations of the database 
     expect(response.headers.get("Retry-After"), below).toBe(wait);
     expect(await expectError(response, "service_unavailable")).toContain(wait === null ? "is unknown" : "Try again");
   }
+  expect((await send("HEAD", `${path}/state`, undefined, { bindings })).headers.get("Retry-After")).toBe("5");
   for (const [method, body] of [["GET"], ["PATCH", { enabled: false }], ["DELETE"]] as const)
     expect((await send(method, path, body, { bindings })).ok).toBe(true);
   expect((await send("POST", WEBHOOKS, NEW, { bindings })).status).toBe(201);
