@@ -65,7 +65,7 @@ export interface Indexed {
 }
 
 /**
- * Fills the index of the words by the ids of the animals, and then follows the events of animals, which every change writes, also of an
+ * Fills the index of the words by the ids of the animals, and follows the events of animals, which every change writes, also of an
  * earlier version. Several runs at once do nothing twice.
  *
  * @param statements maximum number of statements. D1 bounds them in an invocation of a Worker.
@@ -80,7 +80,8 @@ export async function indexNames(database: D1Database, statements: number, fewes
       if (state === undefined) break;
       const { rules, ready, filledTo, place, oldest, newest } = state;
       const isOwn = rules === RULES && place >= oldest;
-      const follows = isOwn && ready === 1;
+      // Also while it is filled, or the feed might forget an event after the place before all animals are in.
+      const follows = isOwn && (ready === 1 || newest - place >= INDEXED_AT_ONCE);
       if (follows && newest - place < fewest) return { count, finished: true };
       if (!follows && fewest > 1) break;
       const run = (sql: string, ...values: unknown[]) => database.prepare(sql).bind(...values);
@@ -100,7 +101,7 @@ export async function indexNames(database: D1Database, statements: number, fewes
       const at = results[rows.length - 1]?.at;
       const hasAll = rows.length === results.length;
       const next = follows
-        ? [1, filledTo, hasAll ? Math.min(end.id, furthest) : at]
+        ? [ready, filledTo, hasAll ? Math.min(end.id, furthest) : at]
         : [Number(hasAll && rows.length < INDEXED_AT_ONCE), at ?? filledTo, place];
       const [added, same] = [`[${rows.join()}]`, [rules, filledTo, place, end.id, end.tag]];
       await database.batch([run(REMOVE, added, ...same), run(ADD, added, ...same), run(ADVANCE, ...next, ...same)]);

@@ -720,6 +720,19 @@ describe("the index of words", () => {
     expect((await find("一 999")).map(({ id }) => id)).toEqual([999]);
   });
 
+  test("is filled also when that takes longer than the feed keeps an event", async () => {
+    await storeMany(5_000, "'Gold ' || i, 1, 'sold'");
+    for (let runs = 0; (await state())?.ready !== 1; runs++) {
+      expect(runs).toBeLessThan(10);
+      await addEvents(1_000);
+      await env.DB.prepare("DELETE FROM events WHERE id < (SELECT max(id) FROM events) - 2500").run();
+      await indexNames(env.DB, 12);
+    }
+    await index();
+    expect(await documents()).toBe(5_000);
+    expect(namesOf(await find("gold 5000"))).toEqual(["Gold 5000"]);
+  });
+
   test("follows by itself when enough events wait", async () => {
     await store(["Gold"]);
     await index();
