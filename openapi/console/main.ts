@@ -85,14 +85,14 @@ addEventListener("hashchange", () => {
 });
 for (const event of ["online", "offline"])
   addEventListener(event, () => (isIn() && navigator.onLine ? void open() : update()));
-/** Fetches a view anew when it is old, and nobody does anything. A failure is told when somebody does something. */
+/** Fetches a view anew when it is old, and nobody does anything. After a failure, which nobody is told, it is still old. */
 function look(isNew: boolean): void {
   isOld ||= isNew;
   const view = VIEWS[page.name];
   const isCalm = isIn() && !isOpening && !document.hidden && !page.question && scrollY === 0;
   if (!isOld || !isCalm || !view?.isLive?.()) return;
   isOld = false;
-  void view.open(opened.signal).then(update, () => {});
+  void view.open(opened.signal).then(update, () => (isOld = true));
 }
 setInterval(() => look(!mayReadFeed()), LIVE_MILLISECONDS);
 const remembered = sessionStorage.getItem(API_KEY);

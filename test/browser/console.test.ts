@@ -133,6 +133,21 @@ test("the orders to ship are fetched anew by themselves, but not under a questio
   await page.locator(second.row).waitFor({ state: "detached" });
 });
 
+test("orders that could not be fetched anew by themselves are fetched a little later", async () => {
+  const { order, row } = await placeOrder("Refused");
+  const { page } = await openConsole("orders", { expectsFaults: true, prepare: ({ clock }) => clock.install() });
+  const json = { code: "rate_limited", message: "Too many requests.", status: 429 };
+  await page.route(/store\/orders\?/, (route) =>
+    route.fulfill({ status: 429, headers: { "Retry-After": "60" }, json }),
+  );
+  const refused = page.waitForResponse((response) => response.status() === 429);
+  await store().orders.cancel(order.id);
+  await refused;
+  await page.unroute(/store\/orders\?/);
+  await page.clock.fastForward(15_000);
+  await expect.poll(() => page.locator(row).count()).toBe(0);
+});
+
 test("the keyboard alone signs in, ships an order, and keeps its place", async () => {
   const { row, order } = await placeOrder("Keys");
   const { page } = await openPage(`/console#orders?find=${order.id}`);
