@@ -167,7 +167,11 @@ export const choice = (label: string, name: string, options: string[][], chosen 
 /** A search, and what else narrows a list as soon as it is chosen. The address keeps what they ask for. */
 export function filters(label: string, name: string, others: unknown): TemplateResult {
   const kept = Object.fromEntries(page.query);
-  const find = submit("find", async (fields) => void (location.hash = addressOf(page.name, { ...kept, ...fields })));
+  const find = submit("find", async (fields) => {
+    const address = addressOf(page.name, { ...kept, ...fields });
+    if (location.hash === address) await page.reload();
+    else location.hash = address;
+  });
   const choose = ({ target }: { target: HTMLInputElement }) => target.type !== "search" && target.form?.requestSubmit();
   return html`<form class="fields" role="search" @submit=${find} @change=${choose}>${input(label, name, { type: "search", value: asks(name) })}<button class="primary">Find</button>${others}</form>`;
 }

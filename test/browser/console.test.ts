@@ -105,6 +105,9 @@ test("an order is found by number, animal, reference and customer", async () => 
   }
   await find(page, "Number, animal, reference or customer", "nobody");
   await page.getByText("Nothing found.").waitFor();
+  const later = await placeOrder("Later", { customer: "nobody" });
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.locator(later.row).waitFor();
   await page.goBack();
   await page.locator(row).waitFor();
   // Of many animals with a name, it looks at the newest, and says so.
