@@ -162,7 +162,7 @@ export const input = (label: string, name: string, { value = "", type = "text", 
   html`<label>${label}<input type=${type} name=${name} list=${list ?? nothing} ?required=${isRequired} maxlength="255" .value=${String(value)} /></label>`;
 /** @param options values, each with its text. */
 export const choice = (label: string, name: string, options: string[][], chosen = asks(name)): TemplateResult =>
-  html`<label>${label}<select name=${name}>${options.map(([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`)}</select></label>`;
+  html`<label>${label}<select name=${name}>${options.map(([value, text]) => html`<option value=${value} .selected=${value === chosen}>${text}</option>`)}</select></label>`;
 
 /** A search, and what else narrows a list as soon as it is chosen. The address keeps what they ask for. */
 export function filters(label: string, name: string, others: unknown): TemplateResult {

@@ -354,6 +354,21 @@ test("many animals are changed at once, and each that is refused says why", asyn
   expect(now.map(({ status }) => status)).toEqual([...Array(27).fill("sold"), "available", "pending"]);
 });
 
+test("after a step back, what is chosen is what the list shows", async () => {
+  const { page } = await openConsole("animals");
+  const status = page.getByLabel("Status");
+  const isAsked = (value: string) => page.waitForURL(({ hash }) => hash.includes(`status=${value}&`));
+  for (const value of ["sold", ""]) {
+    await status.selectOption(value);
+    await isAsked(value);
+  }
+  await page.goBack();
+  await isAsked("sold");
+  await expect.poll(() => status.inputValue()).toBe("sold");
+  await page.goBack();
+  await expect.poll(() => status.inputValue()).toBe("");
+});
+
 test("a list that comes late does not take the place of a later one", async () => {
   const { animal } = await store().pets.create({ name: "Later", categoryId: 7 });
   const { page } = await openConsole("animals");
