@@ -7,7 +7,7 @@ import { isUnanswered, once, store } from "./session.ts";
 
 const [MAX_BYTES, MAX_ROWS] = [20 * 2 ** 20, 100_000];
 const [SHOWN, MAX_SHOWN] = [5, 100];
-/** With the digest of a file: when this browser added it. */
+/** With the digest of a file: when this browser began to add it. */
 const IMPORTED = "petstore-import-";
 /** A large file reaches the rate limit, which passes within a minute. */
 const RETRY = { longestRetryAfter: 60_000, totalTime: 600_000 };
@@ -31,7 +31,7 @@ export function importFields(): unknown {
 function preview({ name, before, isKeyed, animals, refused, ignored }: NonNullable<typeof file>): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
   return html`<p>${name}: <b>${counted(animals.length, "animal")}</b> can be added${isKeyed ? " or changed" : ""}: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
-    ${before ? html`<p class="error">This browser added this file before, ${time(before)}. Its animals would be there twice. A column externalId prevents that.</p>` : nothing}
+    ${before ? html`<p class="error">This browser added this file before, or a part of it, ${time(before)}. Those animals would be there twice. A column externalId prevents that.</p>` : nothing}
     ${ignored.length > 0 ? html`<p>Ignored columns: <b>${ignored.join(", ")}</b></p>` : nothing}
     <p><b>${counted(refused.length, "row")}</b> cannot be added.</p> <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map((reason) => html`<li>${reason}</li>`)}</ul>
     ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}`;
@@ -67,7 +67,9 @@ async function check(chosen: File) {
   }
   const digest = String(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
   const ignored = titles.filter((title, index) => title && !places.some(([, place]) => place === index));
-  const before = isKeyed ? null : localStorage.getItem(IMPORTED + digest);
+  // An attempt of this tab goes on, and adds nothing twice.
+  const isOpen = isKeyed || sessionStorage.getItem(changeOf(digest, animals)) !== null;
+  const before = isOpen ? null : localStorage.getItem(IMPORTED + digest);
   return { name: chosen.name, digest, before, isKeyed, animals, refused, ignored };
 }
 
@@ -120,22 +122,26 @@ async function upsertAll({ animals }: NonNullable<typeof file>): Promise<Ended> 
   return { text, isError: refused.length > 0 };
 }
 
+const changeOf = (digest: string, animals: NewPet[]) => `import ${digest} ${animals.length}`;
+
 /** Adds every animal once: without an answer, another try of the same file goes on where this one ended. */
 async function createAll(of: NonNullable<typeof file>): Promise<Ended> {
   const { animals, digest } = of;
   const onProgress = (progress: { created: number }) => (({ created } = progress), update());
-  const remember = () => localStorage.setItem(IMPORTED + digest, new Date().toISOString());
+  const earlier = localStorage.getItem(IMPORTED + digest);
+  // First, because the tab may end at any moment.
+  localStorage.setItem(IMPORTED + digest, new Date().toISOString());
   try {
-    const change = `import ${digest} ${animals.length}`;
+    const change = changeOf(digest, animals);
     await once(change, (attempt) => store.pets.createMany(animals, { ...attempt, retry: RETRY, onProgress }));
-    remember();
     file = undefined;
     return { text: `Added ${counted(animals.length, "animal")}.` };
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
     if (error instanceof PetStoreError && !isUnanswered(error)) {
       of.animals = animals.slice(error.created ?? 0);
-      if (error.created) remember();
+      if (error.code === "idempotency_key_expired") of.before = earlier;
+      if (!error.created && earlier === null) localStorage.removeItem(IMPORTED + digest);
     }
     throw error;
   }

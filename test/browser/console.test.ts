@@ -410,6 +410,20 @@ test("a CSV file is checked, added once, and goes on after a bad line", async ()
   await page.locator("#confirm").click();
   await alerted(page).getByText("Try again: nothing happens twice.").waitFor({ timeout: 60_000 });
   await page.unroute("**/v1/pets/batch");
+  // The attempt goes on in this tab only.
+  const tab = await page.context().newPage();
+  await tab.goto(page.url());
+  await tab.getByRole("button", { name: "Sign in" }).click();
+  for (const [one, warnings] of [
+    [tab, 1],
+    [page, 0],
+  ] as const) {
+    if (one === tab) await one.getByRole("button", { name: "Add many" }).click();
+    const again = { name: "again.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+    await one.locator("[type=file]").setInputFiles(again);
+    await one.getByText("again.csv: 250 animals can be added").waitFor();
+    expect(await one.getByText("This browser added this file before").count()).toBe(warnings);
+  }
   await page.locator("#confirm").click();
   await said(page).getByText("Added 250 animals.").waitFor();
   const added = await store().pets.list({ categoryId: id }).all(1_000);
