@@ -18,13 +18,20 @@ let created: number | undefined;
 addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
 
 export function importFields(): unknown {
-  const choose = ({ target: { files } }: { target: HTMLInputElement }) =>
-    act("read", async () => {
+  const choose = ({ target }: { target: HTMLInputElement }) => {
+    const chosen = target.files?.[0];
+    return act(`read ${crypto.randomUUID()}`, async () => {
       file = undefined;
-      file = files?.[0] && (await check(files[0]));
+      const read = chosen && (await check(chosen));
+      // Somebody chose another one meanwhile.
+      if (chosen !== target.files?.[0]) return undefined;
+      file = read;
       return file && { text: `${counted(file.animals.length, "animal")} to add, ${file.refused.length} bad.` };
     });
-  return html`<label>CSV file<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />
+  };
+  // A browser tells nothing of a file that is chosen again, although it may have been changed.
+  const forget = ({ target }: { target: HTMLInputElement }) => (target.value = "");
+  return html`<label>CSV file<input type="file" name="file" accept=".csv,text/csv" @click=${forget} @change=${choose} ?disabled=${created !== undefined} />
     <small>Its first row is <code>${COLUMNS.join()}</code>. Those after category may be missing. With externalId, animals that are there are changed. Without, they are added again.</small></label>${file ? preview(file) : nothing}`;
 }
 

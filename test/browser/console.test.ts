@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { PetStore } from "../../client/src/index.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { temporaryFolder } from "../built/folder.ts";
 import { serve } from "../built/serve.ts";
 import { bindings, grantKey, openConsole, openPage, origins, PHONE, tabTo } from "./chromium.ts";
 
@@ -519,6 +522,34 @@ test("a CSV file written by any spreadsheet is read, and finds categories as the
   await refuses(page, ["Row 2: The name has more than 255 characters."]);
   await choose('name,category\n"Rex" the dog,1\n');
   await alerted(page).getByText("Row 2 has a quotation mark in the wrong place.").waitFor();
+});
+
+test("the file that was chosen last is added, as it was then", async () => {
+  const { page } = await openConsole("animals");
+  await page.getByRole("button", { name: "Add many" }).click();
+  const input = page.locator("[type=file]");
+  const preview = page.locator("form p", { hasText: /can be added/ }).first();
+  const file = join(temporaryFolder(onTestFinished), "pets.csv");
+  const browser = await page.context().newCDPSession(page);
+  await browser.send("Page.enable");
+  await browser.send("Page.setInterceptFileChooserDialog", { enabled: true });
+  // As the dialog does. Playwright would tell the page also of a file that it has already.
+  browser.on("Page.fileChooserOpened", ({ backendNodeId = 0 }) => {
+    void browser.send("DOM.setFileInputFiles", { files: [file], backendNodeId });
+  });
+  for (const name of ["Rex", "Max"]) {
+    writeFileSync(file, `name,category\n${name},7\n`);
+    await input.click();
+    await preview.getByText(`1 animal can be added: ${name}`).waitFor();
+  }
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/v1/categories*", (route) => released.then(() => route.continue()));
+  const asked = page.waitForRequest(/categories/);
+  for (const name of ["first", "second"])
+    await input.setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(`name,category\n${name},7\n`) });
+  await asked;
+  release();
+  await expect.poll(() => preview.innerText()).toBe("second: 1 animal can be added: second");
 });
 
 test("the feed shows what happens as it happens, and what happened to an animal", async () => {
