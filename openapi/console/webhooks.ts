@@ -1,8 +1,8 @@
 // The webhooks: whether each delivers, and what its receiver answered.
 import { html, nothing } from "lit-html";
-import type { Delivery, Webhook, WebhookState } from "../../client/src/index.ts";
+import type { Delivery, PetStoreError, Webhook, WebhookState } from "../../client/src/index.ts";
 import { allRead, isAll, mayReadFeed, past, readFeed, textOf, WORDS, wordsOf } from "./feed.ts";
-import { type Action, choice, type Ended, time } from "./page.ts";
+import { type Action, choice, type Ended, refuse, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { absent, AT_ONCE, tableView } from "./table.ts";
 
@@ -35,7 +35,7 @@ export const webhooks = tableView<Row>({
   actions(row) {
     const { id, enabled } = row;
     const toggle = async () => void (opened.delete(id) || opened.add(id));
-    const rotate = async () => ({ text: `The new secret is ${await store.webhooks.rotateSecret(id)}` });
+    const rotate = async () => ({ text: `The new secret is ${await store.webhooks.rotateSecret(id).catch(unsure)}` });
     const again: Action["run"] = (_, { since }) => replay(id, Number(since));
     const fields = () => choice("Deliver again what happened in", "since", SINCE);
     return [
@@ -48,6 +48,15 @@ export const webhooks = tableView<Row>({
     ];
   },
 });
+
+/** A second rotation would drop the secret that the receiver has. */
+function unsure(error: PetStoreError): never {
+  const { status } = error;
+  if (status !== undefined && status < 500) throw error;
+  return refuse(
+    "The service did not answer. There may be a new secret: press Show secret, before you make another one.",
+  );
+}
 
 /** When a delivery is tried next. A time that has passed says nothing. */
 const next = (at = "") => (Date.parse(at) > Date.now() ? html` · next attempt ${time(at)}` : nothing);
