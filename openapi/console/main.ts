@@ -89,7 +89,8 @@ for (const event of ["online", "offline"])
 function look(isNew: boolean): void {
   isOld ||= isNew;
   const view = VIEWS[page.name];
-  const isCalm = isIn() && !isOpening && !document.hidden && !page.question && scrollY === 0;
+  const isAsked = document.querySelector(".question") !== null;
+  const isCalm = isIn() && !isOpening && !document.hidden && !isAsked && scrollY === 0;
   if (!isOld || !isCalm || !view?.isLive?.()) return;
   isOld = false;
   void view.open(opened.signal).then(update, () => (isOld = true));

@@ -137,6 +137,15 @@ test("the orders to ship are fetched anew by themselves, but not under a questio
   await page.keyboard.press("Escape");
   await page.clock.fastForward(15_000);
   await page.locator(second.row).waitFor({ state: "detached" });
+  // A question goes with its row.
+  const third = await placeOrder("Gone");
+  await page.locator(third.row).getByRole("button", { name: "Ship" }).click();
+  await store().orders.cancel(third.order.id);
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.locator(third.row).waitFor({ state: "detached" });
+  const fourth = await placeOrder("Next");
+  await page.clock.fastForward(15_000);
+  await page.locator(fourth.row).waitFor();
 });
 
 test("orders that could not be fetched anew by themselves are fetched a little later", async () => {
