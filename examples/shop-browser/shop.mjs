@@ -129,16 +129,17 @@ function orderLine({ id, petId, status }, name) {
   return line;
 }
 
-/** The page on its way. What happens meanwhile is shown after it. @type {Promise<unknown> | undefined} */
-let loading;
-/** @template Result @param {Promise<Result> | undefined} fetching */
-function load(fetching) {
-  loading = fetching?.catch(() => {});
-  return fetching;
-}
-
 /** The last page that was shown. @type {Awaited<ReturnType<ReturnType<typeof store.pets.list>["page"]>> | undefined} */
 let page;
+/** The page that was asked for last. What happens until it comes is shown after it. @type {Promise<unknown> | undefined} */
+let loading;
+/** Shows a page, unless another one was asked for meanwhile. @param {Promise<typeof page> | undefined} fetching @param {(next: typeof page) => string} show */
+async function load(fetching, show) {
+  const own = (loading = fetching?.catch(() => {}));
+  const next = await fetching;
+  return loading === own ? show(next) : message.textContent;
+}
+
 /** @param {typeof page} next */
 function showMore(next) {
   page = next;
@@ -148,10 +149,11 @@ function showMore(next) {
 }
 
 async function showAnimals() {
-  const first = await load(store.pets.list({ status: "available", q: query.value || undefined }).page());
-  animals.replaceChildren();
-  lines.clear();
-  return showMore(first);
+  return load(store.pets.list({ status: "available", q: query.value || undefined }).page(), (first) => {
+    animals.replaceChildren();
+    lines.clear();
+    return showMore(first);
+  });
 }
 
 async function showOrders() {
@@ -218,7 +220,7 @@ async function start() {
   return "";
 }
 
-more.addEventListener("click", () => act(async () => showMore(await load(page?.next()))));
+more.addEventListener("click", () => act(() => load(page?.next(), showMore)));
 search.addEventListener("submit", (event) => {
   event.preventDefault();
   void act(showAnimals);

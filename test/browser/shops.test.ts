@@ -177,6 +177,37 @@ test("a response that is lost after the order is placed is asked for again, and 
   expect(lost).toBe(2);
 });
 
+test("a list that comes late takes the place of no later one, and two clicks show the next page once", async () => {
+  const [early, many, origin] = [newName(), newName(), await start()];
+  await stock(early);
+  await store.pets.createMany(Array.from({ length: 25 }, (_, i) => ({ name: `${many} ${i}`, categoryId: 1 })));
+  const { page } = await open(origin, newName());
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const isEarly = (url: URL) => url.searchParams.get("q") === early;
+  await page.route(isEarly, (route) => released.then(() => route.continue()));
+  await page.getByLabel("Name of an animal").fill(early);
+  const asked = page.waitForRequest((request) => request.method() === "GET" && isEarly(new URL(request.url())));
+  await page.getByRole("button", { name: "Search" }).click();
+  await asked;
+  await search(page, many);
+  const lines = page.locator("#animals li");
+  await expect.poll(() => lines.count()).toBe(20);
+  const late = page.waitForResponse((response) => isEarly(new URL(response.url())));
+  release();
+  await late;
+  await wait(200);
+  expect(await page.locator("#animals").getByText(early).count()).toBe(0);
+  const pages: (() => void)[] = [];
+  await page.route(/cursor=/, (route) => {
+    if (pages.push(() => void route.continue()) === 2) for (const send of pages) send();
+  });
+  await page.getByRole("button", { name: "More animals" }).dblclick();
+  await expect.poll(() => lines.count()).toBe(25);
+  await page.getByRole("button", { name: "More animals" }).waitFor({ state: "hidden" });
+  await wait(200);
+  expect(await lines.count()).toBe(25);
+});
+
 /** The service behind a network that can be lost. */
 async function startRelay() {
   const { hostname, port } = new URL(origins.loopback);
