@@ -100,7 +100,13 @@ function animalLine({ id, name }) {
   // Of this button: two clicks, or one more after a lost response, place one order.
   const idempotencyKey = crypto.randomUUID();
   const line = lineOf(name, "Order", async () => {
-    const { order } = await store.orders.place({ petId: id }, { idempotencyKey });
+    // Without an answer, the sale that the feed tells of may be this order. The button stays.
+    lines.delete(id);
+    const { order } = await store.orders.place({ petId: id }, { idempotencyKey }).catch((error) => {
+      if (error.status === 409 && line.isConnected) lines.set(id, line);
+      if (error.code === "pet_not_available") showStatus(line, { name, status: "sold" });
+      throw error;
+    });
     if (!placed.has(order.id)) orders.prepend(orderLine(order, name));
     return `Thank you. Your order of ${name} has the number ${order.id}.`;
   });

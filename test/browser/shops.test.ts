@@ -177,6 +177,25 @@ test("a response that is lost after the order is placed is asked for again, and 
   expect(lost).toBe(2);
 });
 
+test("an order without any answer is not shown as sold to somebody else, and can be tried again", async () => {
+  const [name, origin] = [newName(), await start()];
+  const { id } = await stock(name);
+  const { page } = await open(origin, newName());
+  await search(page, name);
+  await page.route("**/v1/store/orders", async (route) => {
+    if (route.request().method() !== "POST") return route.fallback();
+    await route.fetch();
+    return route.abort("connectionreset");
+  });
+  await orderButton(page, name).click();
+  await said(page, "The shop does not respond. Try again: you order nothing twice.");
+  await page.unroute("**/v1/store/orders");
+  // The feed has told of the sale by now.
+  await orderButton(page, name).click();
+  await said(page, "Thank you");
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
 test("a list that comes late takes the place of no later one, and two clicks show the next page once", async () => {
   const [early, many, origin] = [newName(), newName(), await start()];
   await stock(early);
