@@ -218,6 +218,7 @@ async function watch(feed, cursor) {
 async function start() {
   const feed = follow("latest");
   const first = await feed.next().catch((error) => {
+    if (error === CLOSED) setTimeout(() => act(start), 10_000);
     if (error.code !== "not_found") throw error;
     // The service has no live feed.
     return showAll();
@@ -234,9 +235,10 @@ search.addEventListener("submit", (event) => {
 login.addEventListener("submit", (event) => {
   event.preventDefault();
   void act(async () => {
-    const { ok } = await fetch("/login", { method: "POST", body: new URLSearchParams({ name: visitor.value }) });
+    const body = new URLSearchParams({ name: visitor.value });
+    const response = await fetch("/login", { method: "POST", body }).catch(() => undefined);
     token = undefined;
-    return ok ? start() : CLOSED.message;
+    return response?.ok ? start() : CLOSED.message;
   });
 });
 void act(start);

@@ -339,6 +339,24 @@ test("a token that ends in the middle is renewed, and the order is placed once",
   expect(await page.getByLabel("Your name").isVisible()).toBe(true);
 });
 
+test("a page whose server does not respond says so, and goes on when it does", async () => {
+  const { page } = await open(await start(), newName());
+  let asked = 0;
+  await page.route("**/token", (route) => (asked++ === 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.reload();
+  await said(page, "The shop is closed for a moment.");
+  await page.getByRole("heading", { name: "Your orders" }).waitFor();
+  await page.context().clearCookies();
+  await page.reload();
+  await page.route("**/login", (route) => route.abort(), { times: 1 });
+  await page.getByLabel("Your name").fill(newName());
+  await page.getByRole("button", { name: "Log in" }).click();
+  await said(page, "The shop is closed for a moment.");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { name: "Your orders" }).waitFor();
+  expect(await page.getByLabel("Your name").isVisible()).toBe(false);
+});
+
 test("a customer who is too fast reads how long to wait", async () => {
   // With the limits of production.
   const { url, key, harness } = await startProductionService(inject("bundle"));
