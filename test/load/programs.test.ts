@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createHmac } from "node:crypto";
-import { appendFileSync, copyFileSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
@@ -14,6 +14,7 @@ import { PetStore } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { useBuiltService } from "../built/service.ts";
+import { serve } from "../built/serve.ts";
 import { link, newProject } from "../built/project.ts";
 import { atRandom, type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { readFile } from "./fragile-service.ts";
@@ -373,9 +374,9 @@ test
 // Promise: sales-after-a-day, sales-happen-once, sales-wait
 test("what was sold without a network is ordered once, also when responses are lost and a day has passed", async () => {
   const store = storeOf(service);
-  const QUEUE = join(project, `${crypto.randomUUID()}.json`);
-  const animals = await Promise.all([1, 2, 3].map(() => store.pets.create({ name: "Far away", categoryId: 1 })));
-  const ids = animals.map(({ animal }) => String(animal.id));
+  const QUEUE = join(project, crypto.randomUUID());
+  const animals = await Promise.all([1, 2, 3, 4].map(() => store.pets.create({ name: "Far away", categoryId: 1 })));
+  const [other = "", ...ids] = animals.map(({ animal }) => String(animal.id));
   const ordered = async () => {
     const found = await Promise.all(ids.map((petId) => store.orders.list({ petId }).all(10)));
     return found.map((orders) => orders.length);
@@ -385,24 +386,43 @@ test("what was sold without a network is ordered once, also when responses are l
     const [stdout] = await Promise.all([text(child.stdout), once(child, "close")]);
     return [child.exitCode, stdout.trim().split("\n").filter(Boolean).length];
   };
+  const waiting = () =>
+    readdirSync(QUEUE)
+      .toSorted()
+      .map((name) => join(QUEUE, name));
   // Nobody listens there.
-  expect(await sell(new URL(`http://127.0.0.1:${await getPort()}`), ...ids)).toEqual([1, 0]);
+  const nowhere = new URL(`http://127.0.0.1:${await getPort()}`);
+  // While one sale is sent, somebody writes down the next ones.
+  const slow = await serve(async (request, response) => {
+    if (waiting().length === 1) expect(await sell(nowhere, ...ids)).toEqual([1, 0]);
+    const headers = request.headers as Record<string, string>;
+    const found = await fetch(new URL(request.url ?? "", service.url), {
+      method: "POST",
+      headers,
+      body: await text(request),
+    });
+    response.writeHead(found.status, { "Content-Type": "application/json" }).end(await found.text());
+  });
+  const before = start("offline.mjs", new URL(slow), { QUEUE }, [other]);
+  await Promise.all([once(before, "close"), text(before.stdout)]);
+  expect(await store.orders.list({ petId: other }).all(10)).toHaveLength(1);
+  expect(waiting()).toHaveLength(3);
   expect(await ordered()).toEqual([0, 0, 0]);
 
   // The first response is lost, and the program ends before it can repeat the request.
   await using proxy = await startChaosProxy(service.url, () => "connection dropped after the write");
   expect(await sell(proxy.url)).toEqual([1, 0]);
   expect(await ordered()).toEqual([1, 0, 0]);
-  const waiting: { firstUsed?: string }[] = JSON.parse(readFileSync(QUEUE, "utf8"));
   // The next day. The service knows the first key no longer, and never knew the second.
-  for (const sale of waiting.slice(0, 2)) sale.firstUsed = new Date(Date.now() - 25 * 3_600_000).toISOString();
+  const firstUsed = new Date(Date.now() - 25 * 3_600_000).toISOString();
+  for (const file of waiting().slice(0, 2))
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), firstUsed }));
   const { DB } = await service.worker.getEnv();
   await DB.prepare("DELETE FROM idempotency_keys").run();
-  writeFileSync(QUEUE, JSON.stringify(waiting));
   await store.orders.place({ petId: ids[2] ?? "" });
   expect(await sell(service.url)).toEqual([0, 3]);
   expect(await ordered()).toEqual([1, 1, 1]);
-  expect(JSON.parse(readFileSync(QUEUE, "utf8"))).toEqual([]);
+  expect(waiting()).toEqual([]);
 });
 
 /** Milliseconds of changes. */
