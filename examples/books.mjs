@@ -1,6 +1,6 @@
 // Keeps a book of every change of an order, by the feed. Run it as often as you like.
 // Usage: BASE=http://localhost:8787/v1 KEY=<API key> BOOK=book.jsonl node books.mjs
-import { existsSync, openSync, readFileSync, truncateSync, writeFileSync, fsyncSync } from "node:fs";
+import { existsSync, fstatSync, openSync, readFileSync, truncateSync, writeFileSync, fsyncSync } from "node:fs";
 import { PetStore, PetStoreError } from "@petstore/client";
 
 const { BASE: baseUrl = "", KEY: apiKey = "", BOOK: file = "book.jsonl" } = process.env;
@@ -28,8 +28,11 @@ const entry = ({ id, petId, status }, version, time) => ({
  * @param {string} cursor
  */
 function write(entries, cursor) {
-  writeFileSync(book, [...entries, { cursor }].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  if (fstatSync(book).size !== size) throw new Error("Another run writes the book.");
+  const lines = [...entries, { cursor }].map((line) => `${JSON.stringify(line)}\n`).join("");
+  writeFileSync(book, lines);
   fsyncSync(book);
+  size += Buffer.byteLength(lines);
   return cursor;
 }
 
@@ -46,7 +49,8 @@ async function begin() {
 const [kept = "", , last] =
   /^(.*\{"cursor":"([0-9a-f]+)"\}\n)?/s.exec(existsSync(file) ? readFileSync(file, "utf8") : "") ?? [];
 const book = openSync(file, "a");
-truncateSync(file, Buffer.byteLength(kept));
+let size = Buffer.byteLength(kept); // As this run knows the book.
+truncateSync(file, size);
 let cursor = last ?? (await begin());
 for (let more = true; more;) {
   try {

@@ -53,6 +53,7 @@ const orders = "/store/orders?include=version&limit=100"
 var client = http.Client{Timeout: 30 * time.Second}
 var bookmark string // of the last response. The next one then shows at least as much.
 var book *os.File
+var size int64 // of the book, as this run knows it.
 
 // get returns the status of the response, and the address of the next page, if there is one.
 func get(path string, result interface{}) (int, string) {
@@ -91,7 +92,13 @@ func write(lines []interface{}, cursor string) string {
 	for _, line := range append(lines, map[string]string{"cursor": cursor}) {
 		check(encoder.Encode(line))
 	}
-	_, err := book.Write(text.Bytes())
+	now, err := book.Stat()
+	check(err)
+	if now.Size() != size {
+		check(fmt.Errorf("Another run writes the book."))
+	}
+	size += int64(text.Len())
+	_, err = book.Write(text.Bytes())
 	check(err)
 	check(book.Sync())
 	return cursor
@@ -140,7 +147,8 @@ func main() {
 		check(book.Truncate(0))
 		cursor = begin()
 	} else {
-		check(book.Truncate(int64(len(kept[0]))))
+		size = int64(len(kept[0]))
+		check(book.Truncate(size))
 		cursor = string(kept[1])
 	}
 	for more := true; more; {

@@ -35,8 +35,11 @@ def entry(order, version, time):
 
 def write(entries, cursor):
     """Adds entries and the cursor after them. Without its cursor, a part that a crash left behind does not count."""
+    global size
+    if os.fstat(book.fileno()).st_size != size:
+        sys.exit("Another run writes the book.")
     lines = [json.dumps(line, separators=(",", ":")) for line in [*entries, {"cursor": cursor}]]
-    book.write("".join(f"{line}\n" for line in lines).encode())
+    size += book.write("".join(f"{line}\n" for line in lines).encode())
     book.flush()
     os.fsync(book.fileno())
 
@@ -57,7 +60,8 @@ def begin():
 book = open(BOOK, "a+b")
 book.seek(0)
 kept = re.match(rb'(?s)(.*\{"cursor":"([0-9a-f]+)"\}\n)?', book.read())
-book.truncate(len(kept[0]))
+size = len(kept[0])  # As this run knows the book.
+book.truncate(size)
 try:
     cursor, more = kept[2].decode() if kept[2] else begin(), True
     while more:

@@ -361,6 +361,23 @@ test
     expect(await read()).toEqual([...before, ...changes]);
     expect(await read()).toEqual([...before, ...changes]);
 
+    // Another run comes first, while this one waits for the service.
+    changes.push(`${await place()} 1 placed`);
+    let isFirst = true;
+    const slow = await serve(async (request, response) => {
+      if (isFirst) {
+        isFirst = false;
+        await run(program, service.url, { BOOK });
+      }
+      const headers = request.headers as Record<string, string>;
+      const found = await fetch(new URL(request.url ?? "", service.url), { headers });
+      response.writeHead(found.status, { "Content-Type": "application/json" }).end(await found.text());
+    });
+    const late = start(program, new URL(slow), { BOOK });
+    await Promise.all([once(late, "close"), text(late.stdout), text(late.stderr)]);
+    expect(await read()).toEqual([...before, ...changes]);
+    before.push(String(changes.at(-1)));
+
     await store.orders.cancel(later);
     await startFeed((await service.worker.getEnv()).DB);
     const anew = await read();
