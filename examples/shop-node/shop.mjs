@@ -7,6 +7,7 @@ const { BASE = "", KEY = "", PORT = "3000" } = process.env;
 const store = new PetStore({ baseUrl: BASE, apiKey: KEY, retry: { totalTime: 10_000 } }); // Milliseconds.
 const NOT_FOUND = { status: 404, title: "There is nothing here", content: "" };
 const FOREIGN = { status: 403, title: "This is the form of another site", content: "" };
+const CLOSED = "The shop is closed for a moment.";
 const HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store", // Two visitors may not share the key of a form.
@@ -66,7 +67,10 @@ createServer(async (request, response) => {
     // No page of the shop has such an id, cursor or key.
     if (["RangeError", "invalid_request", "idempotency_key_reused"].includes(code)) return NOT_FOUND;
     console.error(error); // With the code and the request id.
-    return { status: 503, title: "Please try again later", content: "The shop is closed for a moment." };
+    // The response may be lost. A reload sends the form with the same key.
+    const isOrder = request.method === "POST";
+    const content = isOrder ? "Your order may be placed. Reload this page: you order nothing twice." : CLOSED;
+    return { status: 503, title: "Please try again later", content };
   });
   response.writeHead(status ?? 200, HEADERS);
   const page =

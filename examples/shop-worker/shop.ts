@@ -11,6 +11,8 @@ import { validator } from "hono/validator";
 // The address of the API, and an API key as a secret.
 type Bindings = { BASE: string; KEY: string };
 
+const CLOSED = "The shop is closed for a moment.";
+
 /** Visitors wait ten seconds at most. */
 const storeOf = ({ BASE, KEY }: Bindings) => new PetStore({ baseUrl: BASE, apiKey: KEY, retry: { totalTime: 10_000 } });
 
@@ -72,7 +74,10 @@ shop.onError((error, c) => {
   // No page of the shop has such an id, cursor or key.
   if (["RangeError", "invalid_request", "idempotency_key_reused"].includes(code)) return c.notFound();
   console.error(error); // With the code and the request id.
-  return c.html(page("Please try again later", "The shop is closed for a moment."), 503);
+  // The response may be lost. A reload sends the form with the same key.
+  const isOrder = c.req.method === "POST";
+  const content = isOrder ? "Your order may be placed. Reload this page: you order nothing twice." : CLOSED;
+  return c.html(page("Please try again later", content), 503);
 });
 
 export default shop;

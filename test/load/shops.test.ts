@@ -255,5 +255,11 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     const { status, html } = await shop.visit("/");
     expect(status).toBe(503);
     expect(html).toContain("Please try again later");
+    // The same request again, with the same key, is what tells whether the order is placed.
+    const order = await shop.visit("/orders", new URLSearchParams({ animal: "1", key: crypto.randomUUID() }));
+    expect([order.status, order.html]).toEqual([
+      503,
+      expect.stringContaining("Your order may be placed. Reload this page"),
+    ]);
   });
 });
