@@ -346,27 +346,35 @@ describe("what a listener may see", () => {
   });
 });
 
-/** Holds the result of a read of D1, for half a second unless given, after so many other sessions. Returns whether it is held. */
-async function hold(others = 0, end: () => Promise<unknown> = () => scheduler.wait(500)): Promise<() => boolean> {
-  let hasRead = false;
+/** A result that is to be held: by the values of its statement, and by the number of its session. */
+type IsHeld = (values: unknown[], session: number) => boolean;
+
+/** Holds one result of a read of D1, for half a second unless given. Returns whether it is held. */
+async function hold(isThis: IsHeld, end: () => Promise<unknown> = () => scheduler.wait(500)): Promise<() => boolean> {
+  let [sessions, hasRead] = [0, false];
   await runInDurableObject(hub(), (object) => {
     const { DB } = (object as unknown as { env: Env }).env;
     const begin = DB.withSession.bind(DB);
-    const spy = vi.spyOn(DB, "withSession");
-    for (let count = 0; count < others; count++) spy.mockImplementationOnce(begin);
-    spy.mockImplementationOnce((start) => {
-      const session = begin(start);
-      const all = async (sql: string, values: unknown[]) => {
-        const result = await session
-          .prepare(sql)
-          .bind(...values)
-          .all();
-        hasRead = true;
-        await end();
-        return result;
+    vi.spyOn(DB, "withSession").mockImplementation((start) => {
+      const [session, number] = [begin(start), sessions++];
+      const bind = (statement: D1PreparedStatement, values: unknown[]) => {
+        const all = async () => {
+          const result = await statement.all();
+          if (!hasRead && isThis(values, number)) {
+            hasRead = true;
+            await end();
+          }
+          return result;
+        };
+        return { statement, all };
       };
-      const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ all: () => all(sql, values) }) });
-      return { prepare, getBookmark: () => session.getBookmark() } as unknown as D1DatabaseSession;
+      return {
+        prepare: (sql: string) => ({
+          bind: (...values: unknown[]) => bind(session.prepare(sql).bind(...values), values),
+        }),
+        batch: (list: ReturnType<typeof bind>[]) => session.batch(list.map(({ statement }) => statement)),
+        getBookmark: () => session.getBookmark(),
+      } as unknown as D1DatabaseSession;
     });
   });
   return () => hasRead;
@@ -404,7 +412,7 @@ describe("a place", () => {
 
   test("that is newer than what a look sees that runs already is not too far", async () => {
     await listening({ key });
-    const isHeld = await hold();
+    const isHeld = await hold(() => true);
     await hub().look(HUB);
     await expect.poll(isHeld).toBe(true);
     await create("/v1/pets", REX);
@@ -417,11 +425,14 @@ describe("a place", () => {
     // A new hub, which remembers nothing from before its first listener.
     const bindings = { LIVE_OBJECTS: "50" } as never;
     const { cursor } = await (await call("/v1/events?cursor=latest", { key })).json<{ cursor: string }>();
+    const first = String(await env.DB.prepare("SELECT max(id) FROM events").first<number>("max(id)"));
     await create("/v1/pets", REX);
     const one = await listening({ key, bindings });
-    // It looks first, and its next session is the one that it holds.
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
-    const isHeld = await hold(1, () => one.heard(1));
+    // The read for the listener, and none of the looks, which begin after the first animal.
+    const isHeld = await hold(
+      (values) => values.includes(first),
+      () => one.heard(1),
+    );
     const coming = listening({ key, bindings, query: `cursor=${cursor}` });
     await expect.poll(isHeld).toBe(true);
     await create("/v1/pets", REX);
@@ -449,7 +460,7 @@ describe("a place", () => {
     expect(again.events).toHaveLength(1);
     // The hub has seen it, and does not know the new end yet. The sessions before are those of the change and of the look.
     await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
-    const isHeld = await hold(2);
+    const isHeld = await hold((_values, session) => session === 2);
     await create("/v1/pets", REX);
     await expect.poll(isHeld).toBe(true);
     const late = await listening({ key, query: `cursor=${again.cursor}` });
