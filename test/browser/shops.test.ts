@@ -465,12 +465,13 @@ describe.each([
     await page.getByLabel("Name").fill("adá");
     await page.getByRole("button", { name: "Search" }).click();
     await page.waitForURL(/q=/);
-    while ((await page.getByRole("link", { name: "Ada" }).count()) === 0) {
+    const link = page.getByRole("link", { name: "Ada", exact: true });
+    while ((await link.count()) === 0) {
       const shown = page.url();
       await page.getByText("More animals").click();
       await page.waitForURL(({ href }) => href !== shown);
     }
-    await page.getByRole("link", { name: "Ada" }).last().click();
+    await link.last().click();
     await page.getByRole("button", { name: "Order Ada" }).click();
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
     expect(await ordersOf(animal.id)).toHaveLength(1);
